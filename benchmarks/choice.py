@@ -22,16 +22,16 @@ import numpy as np
 from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import train_test_split
 
-from tamis.comparison.baselines import find_method
-from tamis.comparison.choice import Candidates, Choice
+from tamis.comparison.choosing.choice import Candidates, Choice
+from tamis.comparison.choosing.draws import Draws, n_draws_for
+from tamis.comparison.choosing.results import collect
 from tamis.comparison.comparison import Comparison
-from tamis.comparison.draws import Draws, n_draws_for
-from tamis.comparison.final import fit_final
+from tamis.comparison.fitted.final import fit_final
+from tamis.comparison.methods.baselines import find_method
 from tamis.comparison.prepare import make_problem
-from tamis.comparison.results import collect
 from tamis.comparison.run import plan
+from tamis.comparison.running.tasks import run_tasks
 from tamis.comparison.settings import Settings
-from tamis.comparison.tasks import run_tasks
 from tamis.paths.folds import default_repeats
 from tamis.paths.rule import best_of
 from tamis.tables import Columns, Table, lay_out

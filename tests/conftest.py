@@ -14,8 +14,8 @@ settings.load_profile("ci")
 _SLOW = "tests/benchmarks/"
 
 _LIMIT_THREADS = (
-    "comparison.assay",
-    "comparison.tasks",
+    "comparison.further.assay",
+    "comparison.running.tasks",
     "datumwise.classifier_cv",
     "datumwise.linear",
     "landmarks.search",

@@ -22,8 +22,8 @@ def few_draws():
     """
     with pytest.MonkeyPatch.context() as patch:
         for module in ("draws", "choice", "spread"):
-            patch.setattr(f"tamis.comparison.{module}.n_draws_for", lambda n_rows: 100)
-        patch.setattr("tamis.comparison.panel_guarantees._N_PAIRS", 10)
+            patch.setattr(f"tamis.comparison.choosing.{module}.n_draws_for", lambda n_rows: 100)
+        patch.setattr("tamis.comparison.fitted.panel_guarantees._N_PAIRS", 10)
         yield
 
 

@@ -64,7 +64,7 @@ def data_sets(data):
 
 def tamis_card(X, y, new):
     """Risks of the card and of its model for new rows, and the seconds of both."""
-    from tamis.report.card import make_card
+    from tamis.report.card.card import make_card
 
     names = [f"x{j}" for j in range(X.shape[1])]
     train, test = pd.DataFrame(X, columns=names), pd.DataFrame(new, columns=names)

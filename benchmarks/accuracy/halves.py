@@ -38,7 +38,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import l1_min_c
 
 from tamis import TableClassifier, compare
-from tamis.comparison.choice import Choice
+from tamis.comparison.choosing.choice import Choice
 
 CANCER = "breast cancer"
 SETS = (

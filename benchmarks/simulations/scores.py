@@ -14,10 +14,10 @@ from simulations.engine import Measure, Simulation, each
 from simulations.features import as_seed, draw_patients
 from tamis import compare
 from tamis.cli.show import show_results
-from tamis.comparison.baselines import find_method
-from tamis.comparison.choice import Candidates, Choice
-from tamis.comparison.final import fit_final
-from tamis.comparison.results import MethodResult, judge
+from tamis.comparison.choosing.choice import Candidates, Choice
+from tamis.comparison.choosing.results import MethodResult, judge
+from tamis.comparison.fitted.final import fit_final
+from tamis.comparison.methods.baselines import find_method
 
 METHODS = ("centers", "medians", "most-frequent")
 N_NEW = 10_000

@@ -13,7 +13,7 @@ def scripts(monkeypatch):
     for folder in ("house", "speed"):
         monkeypatch.syspath_prepend(str(BENCHMARKS / folder))
     yield
-    for name in ("boundaries", "commits", "comparison", "comparison_tables", "loaders"):
+    for name in ("boundaries", "commits", "size", "comparison", "comparison_tables", "loaders"):
         sys.modules.pop(name, None)
 
 
@@ -41,14 +41,27 @@ def test_a_function_with_two_foreign_callers_is_one_hand_over_and_two_pairs(scri
     assert list(boundaries.count(pairs).values()) == [4, 3, 2, 2, 1, 3, 2]
 
 
-def test_files_over_the_limit_are_listed_longest_first(scripts, tmp_path):
-    import boundaries
+SOURCE = """\
+\'\'\'Two
+lines.\'\'\'
 
-    package = tmp_path / "src" / "tamis" / "io"
-    package.mkdir(parents=True)
-    for name, n_lines in (("a.py", 400), ("b.py", 401), ("c.py", 500)):
-        (package / name).write_text("x = 1\n" * n_lines)
-    assert boundaries.long_files(tmp_path) == [(500, "io/c.py"), (401, "io/b.py")]
+# why
+from a import compiled
+
+
+@compiled
+def f():
+    \'\'\'One.\'\'\'
+    return \'\'\'a
+b\'\'\'
+"""
+
+
+def test_lines_of_code_are_neither_blank_nor_comments_nor_docstrings(scripts):
+    import size
+
+    counts = size.count(SOURCE)
+    assert counts == {"files": 1, "lines": 12, "code": 5, "docstrings": 3, "kernels": 1}
 
 
 def test_the_report_shows_the_ratio_and_marks_reused_times(scripts):

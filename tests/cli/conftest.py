@@ -14,7 +14,7 @@ from tamis import (
 )
 from tamis.cli import main
 from tamis.models import save_model
-from tamis.report.page_pictures import NONE
+from tamis.report.page.pictures import NONE
 from tamis.tables import TableModel, lay_out, read_table
 from tests.quick import few_draws
 
@@ -24,7 +24,7 @@ def _without_pictures():
     """Reports without pictures, which take most of their time; tests/report draws them."""
     none = NONE | {"missing": "nothing"}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tamis.report.page.draw_pictures", lambda *words, **options: none)
+        patch.setattr("tamis.report.page.page.draw_pictures", lambda *words, **options: none)
         yield
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tamis import load_model
-from tamis.tables.prediction_sets import join_labels
+from tamis.tables.classifying.prediction_sets import join_labels
 from tests.cli.conftest import unwrapped, write_csv
 
 QUICK = ["--target", "y", "--methods", "centers,most-frequent", "--folds", 2, "--repeats", 1]

@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from tamis.comparison.store import ManifestMismatch, Store
+from tamis.comparison.running.store import ManifestMismatch, Store
 from tests.cli.conftest import HEADER, few, make_rows, write_csv
 from tests.cli.processes import call_here, outcome
 

@@ -217,8 +217,8 @@ def test_a_run_made_with_the_former_name_keeps_its_measurement_error(run):
             ["--misclassification", "ill:well=2", "--positive", "ill", "--min-sensitivity", "0.9"],
             "both set how to decide",
         ),
-        (["--assay-error", "-1"], "above 0 and at most 1"),
-        (["--assay-error", "much"], "above 0 and at most 1"),
+        (["--assay-error", "-1"], "of at least 0 and at most 2"),
+        (["--assay-error", "much"], "of at least 0 and at most 2"),
         (["--assay-error", "0.1", "--keep", "marker,age", "--drop", "site"], "measured again"),
     ],
 )

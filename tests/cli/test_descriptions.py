@@ -165,7 +165,7 @@ def test_ctrl_c_in_a_description_keeps_the_model(part, data, finished, tamis, mo
 
 
 def test_a_failing_calibration_is_an_error(data, tmp_path, tamis, monkeypatch):
-    monkeypatch.setattr("tamis.comparison.calibrated.SetCalibration.of", fail)
+    monkeypatch.setattr("tamis.comparison.fitted.calibrated.SetCalibration.of", fail)
     words = ["--target", "y", "--methods", "centers,most-frequent", "--folds", "2"]
     words += ["--repeats", "1"]
     words += ["--n-jobs", "1", "--calibration-share", "0.3", "-o", tmp_path / "run"]

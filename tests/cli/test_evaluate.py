@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
-from tamis.comparison.validation import calibration, compare_scores, score_intervals, wilson
+from tamis.comparison.further.validation import (
+    calibration,
+    compare_scores,
+    score_intervals,
+    wilson,
+)
 from tamis.models import save_model
 from tamis.models.saving import read_model
 from tests.cli.conftest import HEADER, make_rows, write_csv

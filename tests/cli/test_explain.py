@@ -7,7 +7,7 @@ import pytest
 from tamis.cli import main
 from tamis.models.saving import read_model
 from tamis.tables import read_rows
-from tamis.tables.explanations import explain_margins
+from tamis.tables.classifying.explanations import explain_margins
 from tests.cli.conftest import HEADER, make_model, make_rows, unwrapped, write_csv
 
 

@@ -11,7 +11,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tamis.report.page_pictures import draw_pictures
+from tamis.report.page.pictures import draw_pictures
 from tests.cli.conftest import write_csv
 from tests.cli.processes import COMMAND, environment
 
@@ -58,7 +58,7 @@ def in_terminal(*words):
 def test_pictures_do_not_repeat_labels_on_the_terminal(evil, tmp_path, tamis, monkeypatch):
     """Fonts have no glyphs for control characters, and matplotlib warns of each."""
     monkeypatch.delenv("TAMIS_DEBUG", raising=False)
-    monkeypatch.setattr("tamis.report.page.draw_pictures", draw_pictures)
+    monkeypatch.setattr("tamis.report.page.page.draw_pictures", draw_pictures)
     monkeypatch.setattr(warnings, "showwarning", lambda m, *about: print(m, file=sys.stderr))
     words = ["--target", "y", "--id", "id", *FAST, "-o", tmp_path / "run"]
     code, out, err = tamis("fit", evil, *words)

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from tamis.comparison.baselines import BASELINES
-from tamis.comparison.methods import METHODS
+from tamis.comparison.methods.baselines import BASELINES
+from tamis.comparison.methods.families import METHODS
 
 
 def test_every_method_is_described(tamis):

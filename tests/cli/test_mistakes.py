@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from tamis.report.questionnaire_fields import Field
+from tamis.report.questionnaire.fields import Field
 
 SMALL = ("--target", "y", "--methods", "centers,most-frequent", "--folds", "2", "--repeats", "1")
 

@@ -10,7 +10,7 @@ import pytest
 
 from tamis.models import save_model
 from tamis.models.saving import digest, read_model
-from tamis.tables.table_model import Recalibration
+from tamis.tables.classifying.table_model import Recalibration
 from tests.cli.conftest import write_csv
 
 

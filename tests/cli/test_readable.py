@@ -115,8 +115,8 @@ def test_a_run_of_methods_that_cannot_be_read_says_without_which_option_to_repea
 def test_an_offer_that_is_hardly_better_than_guessing_says_so(
     score, is_told, models, tamis, tmp_path
 ):
-    best = {"title": "panel", "head": "linear", "features_overall": 2, "score": score}
-    best |= {"standard_error": 0.02, "is_recommended": False}
+    best = {"method": "panel", "title": "panel", "head": "linear", "features_overall": 2}
+    best |= {"score": score, "standard_error": 0.02, "is_recommended": False}
     settings = {"scoring": "balanced_accuracy"}
     metrics = {"readable": {"best": best}, "settings": settings}
     metrics["data"] = {"classes": {"ill": 5, "well": 5}}

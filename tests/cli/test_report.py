@@ -42,7 +42,7 @@ def test_a_report_that_fails_costs_no_other_result(small, tmp_path, tamis, monke
     def fail(*words, **options):
         raise ValueError("no page today")
 
-    monkeypatch.setattr("tamis.report.page.make_content", fail)
+    monkeypatch.setattr("tamis.report.page.page.make_content", fail)
     monkeypatch.delenv("TAMIS_DEBUG", raising=False)
     out = tmp_path / "run"
     code, told, err = tamis("fit", small, "--target", "y", *FAST, "-o", out)

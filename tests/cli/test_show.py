@@ -15,10 +15,10 @@ from tamis.cli.printing import Styled, print_lines
 from tamis.cli.show import show_results
 from tamis.cli.show_comparison import show_comparison
 from tamis.cli.show_next import show_next
-from tamis.comparison.choice import Choice
-from tamis.comparison.metrics import summarise
+from tamis.comparison.choosing.choice import Choice
+from tamis.comparison.fitted.metrics import summarise
 from tamis.comparison.notebook import notebook_view
-from tamis.report.content import _methods
+from tamis.report.page.content import _methods
 from tests.cli.conftest import unwrapped, write_csv
 from tests.cli.processes import call_here
 

@@ -189,7 +189,7 @@ def test_the_limits_of_containers_count(files, limit, tmp_path, refuses, monkeyp
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr("tamis.tables.source._SYSTEM", tmp_path)
+    monkeypatch.setattr("tamis.tables.formats.source._SYSTEM", tmp_path)
     write_wide_sparse(tmp_path / "wide.npz")
     words = ["fit", tmp_path / "wide.npz", "--target", "x0"]
     refuses(*words, match=f"the limit is {limit} (half of what is available)")

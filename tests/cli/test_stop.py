@@ -14,7 +14,7 @@ import pytest
 
 from tamis.comparison import comparing
 from tamis.comparison import run as running
-from tamis.comparison.store import Store
+from tamis.comparison.running.store import Store
 from tests.cli.conftest import few, unwrapped, write_csv
 from tests.cli.processes import (
     RESULTS,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis.comparison.choice import Choice
+from tamis.comparison.choosing.choice import Choice
 from tamis.comparison.prepare import make_problem
 from tamis.comparison.run import plan, run
 from tamis.tables import Columns, Table, lay_out

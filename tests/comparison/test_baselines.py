@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from tamis.comparison.sparse_baselines import fit_l1_logistic
+from tamis.comparison.methods.sparse_baselines import fit_l1_logistic
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

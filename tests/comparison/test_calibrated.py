@@ -13,7 +13,7 @@ from tamis.comparison.options import Options
 from tamis.comparison.prepare import set_aside
 from tamis.guarantees import ConformalClassifier, find_sensitivity_threshold, positives_needed
 from tamis.models import save_model
-from tamis.tables.frames import as_table
+from tamis.tables.reading.frames import as_table
 from tests.oracles import conformal as oracle
 
 FAST = {"methods": ["centers", "most-frequent"], "cv": 3, "repeats": 1}

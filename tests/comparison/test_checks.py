@@ -20,11 +20,11 @@ from tamis.comparison.checks.events import rows_for_features
 from tamis.comparison.checks.limits import check_limits
 from tamis.comparison.checks.near_copies import split_columns
 from tamis.comparison.checks.result import chance_level, check_result
+from tamis.comparison.choosing.scores import area_under_curve
 from tamis.comparison.prepare import find_disguised, handle_duplicates
-from tamis.comparison.scores import area_under_curve
 from tamis.paths.copies import find_copies
 from tamis.tables import Columns, Table, lay_out
-from tamis.tables.missing import MissingWords
+from tamis.tables.columns.missing import MissingWords
 from tests.comparison.problems import make
 from tests.quick import smaller
 

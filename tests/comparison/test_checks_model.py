@@ -14,7 +14,7 @@ from tamis.comparison.checks.model import (
     redundant_panel,
     unstable_predictions,
 )
-from tamis.comparison.choice import Candidates
+from tamis.comparison.choosing.choice import Candidates
 from tests.comparison.problems import make
 
 

@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from tamis.comparison.choice import Candidates, estimate
-from tamis.comparison.draws import Draws
-from tamis.comparison.results import MethodResult, find_threshold, judge
-from tamis.comparison.scores import area_under_curve, cautious_interval
+from tamis.comparison.choosing.choice import Candidates, estimate
+from tamis.comparison.choosing.draws import Draws
+from tamis.comparison.choosing.results import MethodResult, find_threshold, judge
+from tamis.comparison.choosing.scores import area_under_curve, cautious_interval
 from tamis.comparison.settings import Settings
 from tests.comparison.problems import compare, make
 from tests.oracles import comparison as oracle

@@ -8,11 +8,11 @@ from scipy import stats
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from tamis import compare
-from tamis.comparison.clinical import site_limits, subgroup_rows
-from tamis.comparison.error_costs import cost_matrix
-from tamis.comparison.held_out import make_splits
+from tamis.comparison.choosing.error_costs import cost_matrix
+from tamis.comparison.choosing.spread import Rows
+from tamis.comparison.further.clinical import site_limits, subgroup_rows
+from tamis.comparison.further.held_out import make_splits
 from tamis.comparison.settings import Settings
-from tamis.comparison.spread import Rows
 from tests.comparison.problems import make
 
 FAST = {"methods": ["centers", "most-frequent"], "cv": 3, "repeats": 1}

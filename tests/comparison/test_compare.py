@@ -14,7 +14,7 @@ from scipy import sparse
 
 from tamis import TableClassifier, compare, load_model, rank_features_by_class, read_table
 from tamis.comparison import Callback
-from tamis.comparison.baselines import find_method
+from tamis.comparison.methods.baselines import find_method
 
 FAST = {"methods": ["centers", "most-frequent"], "cv": 3, "repeats": 1}
 

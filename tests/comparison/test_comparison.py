@@ -6,16 +6,16 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from tamis.comparison.baselines import BASELINES, find_method
 from tamis.comparison.comparing import Callback
-from tamis.comparison.final import describe_features, feature_p_values, fit_final
-from tamis.comparison.importance import importance_of
-from tamis.comparison.methods import METHODS
-from tamis.comparison.redundancy import correlations, drop_redundant
+from tamis.comparison.fitted.final import describe_features, feature_p_values, fit_final
+from tamis.comparison.fitted.importance import importance_of
+from tamis.comparison.methods.baselines import BASELINES, find_method
+from tamis.comparison.methods.families import METHODS
+from tamis.comparison.problem.redundancy import correlations, drop_redundant
 from tamis.comparison.run import plan
+from tamis.comparison.running.store import ManifestMismatch, Store
+from tamis.comparison.running.tasks import Task, compute_together, shuffle_labels
 from tamis.comparison.settings import Settings
-from tamis.comparison.store import ManifestMismatch, Store
-from tamis.comparison.tasks import Task, compute_together, shuffle_labels
 from tamis.paths.folds import leave_one_batch_out, make_folds
 from tests.comparison.problems import blobs, compare, make, point
 
@@ -59,7 +59,7 @@ def test_test_rows_are_predicted_in_blocks(name, monkeypatch):
     problem = make(X, y)
     task = one_unit(problem, name)
     expected = compute(problem, task, 0)
-    monkeypatch.setattr("tamis.comparison.tasks._BLOCK_VALUES", 7 * 2 * len(task.levels))
+    monkeypatch.setattr("tamis.comparison.running.tasks._BLOCK_VALUES", 7 * 2 * len(task.levels))
     found = compute(problem, task, 0)
     np.testing.assert_allclose(found.probabilities, expected.probabilities, atol=1e-6)
     assert_array_equal(found.n_used, expected.n_used)
@@ -69,7 +69,7 @@ def test_test_rows_are_predicted_in_blocks(name, monkeypatch):
 def test_p_values_are_the_same_in_blocks_of_columns(monkeypatch):
     X, y = blobs(90, 7)
     expected = feature_p_values(X, y, np.arange(7), 7)
-    monkeypatch.setattr("tamis.comparison.final._TESTED_VALUES", 90)
+    monkeypatch.setattr("tamis.comparison.fitted.final._TESTED_VALUES", 90)
     np.testing.assert_allclose(feature_p_values(X, y, np.arange(7), 7), expected, rtol=1e-9)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tamis import compare as compare_data
-from tamis.comparison.baselines import find_method
+from tamis.comparison.methods.baselines import find_method
 from tamis.comparison.settings import Settings
 from tests.comparison.problems import blobs, compare, make
 
@@ -22,7 +22,7 @@ def _not_debugging(monkeypatch):
 
 def test_compare_warns_about_what_fails_and_has_its_model(monkeypatch):
     monkeypatch.setattr("tamis.comparison.comparing.check_result", fail)
-    monkeypatch.setattr("tamis.comparison.panel_guarantees.find_alternatives", fail)
+    monkeypatch.setattr("tamis.comparison.fitted.panel_guarantees.find_alternatives", fail)
     X, y = blobs(40, 3)
     with pytest.warns(UserWarning, match="the checks of the result could not be made: nothing"):
         comparison = compare_data(X, y, methods=["centers", "most-frequent"], cv=2, repeats=1)
@@ -37,7 +37,9 @@ def test_compare_warns_about_what_fails_and_has_its_model(monkeypatch):
 
 def test_a_number_that_no_file_can_hold_costs_only_its_part(monkeypatch, tmp_path):
     found = {"statement": "all", "share": np.nan}
-    monkeypatch.setattr("tamis.comparison.panel_guarantees._apply_rule", lambda *words: found)
+    monkeypatch.setattr(
+        "tamis.comparison.fitted.panel_guarantees._apply_rule", lambda *words: found
+    )
     comparison = compare(make(*blobs(40, 3)), Settings(("centers",), n_folds=2))
     with pytest.warns(UserWarning, match="the rule of stability selection could not be made"):
         metrics = comparison.metrics

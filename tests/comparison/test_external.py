@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import auc, brier_score_loss, roc_auc_score
 
-from tamis.comparison.external import measure_class
+from tamis.comparison.further.external import measure_class
 from tamis.inspection import rebase
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import balanced_accuracy_score
 
 from tamis import compare
-from tamis.comparison.predictions import temper
+from tamis.comparison.choosing.predictions import temper
 from tests.quick import few_draws
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tamis import compare
-from tamis.comparison.assay import assay_errors, measure_again
-from tamis.comparison.learning_curve import extrapolate, fewer_rows
+from tamis.comparison.further.assay import assay_errors, measure_again
+from tamis.comparison.further.learning_curve import extrapolate, fewer_rows
 from tamis.comparison.settings import Settings
 from tamis.paths.folds import make_folds
 from tests.comparison.problems import make
@@ -193,7 +193,7 @@ def test_sparse_rows_and_negative_values():
 @pytest.mark.parametrize("error", [-0.1, 5, float("nan"), "much", {"x0": -1}])
 def test_errors_that_make_no_sense(error):
     X, y = positive_signal(60)
-    with pytest.raises(ValueError, match="measurement error"):
+    with pytest.raises(ValueError, match=r"measurement error|assay_error must be"):
         compare(X, y, assay_error=error, **FAST)
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tamis.comparison.naming import explain_marks, mark_method, name_model
-from tamis.comparison.results import whole
+from tamis.comparison.choosing.results import whole
+from tamis.comparison.methods.naming import explain_marks, mark_method, name_model
 
 PANEL = {"title": "panel, forward selection", "asks": False, "is_readable": True}
 KERNEL = {"title": "panel, kernel head", "asks": False, "is_readable": False}

@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.metrics import balanced_accuracy_score
 
 from tamis import SparseCenterClassifier
-from tamis.comparison import nested
-from tamis.comparison.baselines import find_method
+from tamis.comparison.choosing import nested
+from tamis.comparison.methods.baselines import find_method
 from tamis.comparison.settings import Settings
 from tamis.paths.folds import make_folds
 from tests.comparison.problems import blobs, compare, make

@@ -7,8 +7,8 @@ import pytest
 
 from tamis import compare
 from tamis.cli.parser import make_parser
-from tamis.comparison.baselines import BASELINES
-from tamis.comparison.methods import METHODS
+from tamis.comparison.methods.baselines import BASELINES
+from tamis.comparison.methods.families import METHODS
 from tamis.comparison.options import _BASELINE_NAMES, METHOD_NAMES, Number, Options
 from tamis.tables import InputError
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tamis.comparison import panel_guarantees
-from tamis.comparison.baselines import find_method
-from tamis.comparison.restricted import exclude_features
+from tamis.comparison.choosing.restricted import exclude_features
+from tamis.comparison.fitted import panel_guarantees
+from tamis.comparison.methods.baselines import find_method
 from tamis.comparison.settings import Settings
 from tamis.guarantees import near_optimal_panels, true_features
 from tamis.guarantees.half_shares import half_rows
@@ -127,7 +127,7 @@ def test_conditional_panels_get_p_values_but_no_bound(method):
     ],
 )
 def test_frequencies_repeat_the_whole_choice_in_halves(method, n_pairs, monkeypatch):
-    monkeypatch.setattr("tamis.comparison.panel_guarantees._N_PAIRS", n_pairs)
+    monkeypatch.setattr("tamis.comparison.fitted.panel_guarantees._N_PAIRS", n_pairs)
     X, y = signals(shift=1.0)
     problem = make(X, y)
     records, told = described(problem, method, k=3)
@@ -144,7 +144,7 @@ def test_frequencies_repeat_the_whole_choice_in_halves(method, n_pairs, monkeypa
 
 
 def test_a_feature_and_its_copy_share_their_frequency(monkeypatch):
-    monkeypatch.setattr("tamis.comparison.panel_guarantees._N_PAIRS", 50)
+    monkeypatch.setattr("tamis.comparison.fitted.panel_guarantees._N_PAIRS", 50)
     X, y = signals()
     records, _ = described(make(X, y), k=2)
     copies = [records[name] for name in ("x0", "x2") if name in records]

@@ -10,8 +10,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from tamis import PanelClassifier, compare
-from tamis.comparison.baselines import BASELINES, find_method
-from tamis.comparison.method import Trained
+from tamis.comparison.methods.baselines import BASELINES, find_method
+from tamis.comparison.methods.method import Trained
 from tamis.models import load_model
 from tests.comparison.problems import blobs, make
 

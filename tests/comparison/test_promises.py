@@ -10,7 +10,7 @@ from scipy.stats import beta
 
 import tamis.datumwise
 from tamis import compare
-from tamis.comparison.choice import Honest
+from tamis.comparison.choosing.choice import Honest
 
 pytestmark = pytest.mark.slow
 
@@ -89,7 +89,7 @@ def test_limited_errors_of_compare_keep_their_promise(monkeypatch):
 
     monkeypatch.setattr(tamis.datumwise, "DatumWiseClassifier", quick)
     monkeypatch.setattr(
-        "tamis.comparison.methods.DatumWise.levels", lambda *args: [0.3, 0.1, 0.01]
+        "tamis.comparison.methods.families.DatumWise.levels", lambda *args: [0.3, 0.1, 0.01]
     )
     rng = np.random.default_rng(1)
     violations = n_answers = control = 0

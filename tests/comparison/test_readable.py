@@ -7,17 +7,17 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from tamis import compare
-from tamis.comparison import panel_method
-from tamis.comparison.baselines import find_method
-from tamis.comparison.methods import METHODS
+from tamis.comparison.choosing.readable import CARD_FEATURES, find_readable
+from tamis.comparison.methods.baselines import find_method
+from tamis.comparison.methods.families import METHODS
+from tamis.comparison.methods.families import panel as panel_method
 from tamis.comparison.options import Options
-from tamis.comparison.readable import CARD_FEATURES, find_readable
+from tamis.comparison.running.tasks import Task, compute_together, run_tasks
 from tamis.comparison.settings import find_methods
-from tamis.comparison.tasks import Task, compute_together, run_tasks
 from tamis.models import make_sql
 from tamis.paths.folds import make_folds
-from tamis.report.card import card_fields
-from tamis.report.questionnaire import Questionnaire
+from tamis.report.card.card import card_fields
+from tamis.report.questionnaire.conversation import Questionnaire
 from tamis.tables import TableModel
 from tamis.tables.errors import InputError
 from tests.comparison.problems import blobs, make
@@ -139,9 +139,9 @@ def test_the_best_model_that_can_be_read_is_picked(of_ring):
 
 
 def test_cards_are_offered_of_models_with_few_features(of_ring, monkeypatch):
-    monkeypatch.setattr("tamis.comparison.readable.CARD_FEATURES", 1)
+    monkeypatch.setattr("tamis.comparison.choosing.readable.CARD_FEATURES", 1)
     assert of_ring.result("panel").overall.max() > 1
-    from tamis.comparison.readable import describe_readable
+    from tamis.comparison.choosing.readable import describe_readable
 
     assert describe_readable(of_ring)["card"]["features_overall"] == 1
     assert CARD_FEATURES == 12

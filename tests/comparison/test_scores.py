@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from tamis.comparison.scores import (
+from tamis.comparison.choosing.scores import (
     SCORINGS,
     area_under_curve,
     cautious_area,
@@ -14,7 +14,7 @@ from tamis.comparison.scores import (
     score_confusion,
     wilson,
 )
-from tamis.comparison.spread import Rows
+from tamis.comparison.choosing.spread import Rows
 from tests.oracles import comparison as oracle
 
 

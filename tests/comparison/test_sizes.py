@@ -5,8 +5,8 @@ from functools import cache
 import numpy as np
 
 import tamis
-from tamis.comparison.choice import Candidates
-from tamis.comparison.final import train_final
+from tamis.comparison.choosing.choice import Candidates
+from tamis.comparison.fitted.final import train_final
 from tests.comparison.problems import compare
 
 
@@ -42,7 +42,7 @@ def test_the_choice_without_a_fold_sees_sizes_of_models_without_the_fold(monkeyp
             seen.append([result.overall for result in results])
             super().__init__(results, *words, **options)
 
-    monkeypatch.setattr("tamis.comparison.nested.Candidates", Watched)
+    monkeypatch.setattr("tamis.comparison.choosing.nested.Candidates", Watched)
     problem, settings = comparison.problem, comparison.settings
     compare(problem, settings)
     assert len(seen) == 3

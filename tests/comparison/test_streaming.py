@@ -9,12 +9,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 pytest.importorskip("pyarrow")
 
 from tamis.comparison.comparing import compare_table
-from tamis.comparison.final import fit_final
+from tamis.comparison.fitted.final import fit_final
 from tamis.comparison.options import Options
 from tamis.comparison.stream_decision import Decision, decide
-from tamis.comparison.streaming import open_stream
+from tamis.comparison.streaming.streamed import open_stream
 from tamis.models.saving import save_model
-from tamis.tables import InputError, read_table, row_stream
+from tamis.tables import InputError, read_table
+from tamis.tables.reading import row_stream
 
 SAMPLE = 400
 
@@ -76,7 +77,7 @@ def test_a_score_outside_the_sample_that_fails_costs_nothing_else(data, monkeypa
         raise ValueError("no pass today")
 
     monkeypatch.delenv("TAMIS_DEBUG", raising=False)
-    monkeypatch.setattr("tamis.comparison.stream_description.verify", fail)
+    monkeypatch.setattr("tamis.comparison.streaming.description.verify", fail)
     comparison = stream(data, READING, make_options("centers"))
     with pytest.warns(UserWarning, match="the score outside the sample could not be made: no"):
         metrics = comparison.metrics

@@ -7,12 +7,12 @@ from numpy.testing import assert_allclose
 
 from tamis import read_table
 from tamis._base import weighted_median
-from tamis.comparison.baselines import BASELINES, find_method
-from tamis.comparison.draws import Draws
-from tamis.comparison.methods import METHODS
-from tamis.comparison.results import score_rows
+from tamis.comparison.choosing.draws import Draws
+from tamis.comparison.choosing.results import score_rows
+from tamis.comparison.methods.baselines import BASELINES, find_method
+from tamis.comparison.methods.families import METHODS
 from tamis.tables import Columns, Table, lay_out
-from tamis.tables.frames import as_table
+from tamis.tables.reading.frames import as_table
 from tests.comparison.problems import make
 
 EXACT = [method.name for method in (*METHODS, *BASELINES) if method.takes_weights]

@@ -8,7 +8,7 @@ from sklearn.feature_selection import SelectFromModel
 
 from tamis import DatumWiseClassifier, DatumWiseClassifierCV
 from tamis.datumwise import path as paths
-from tamis.tables.narrow import narrow_datum_wise
+from tamis.tables.classifying.narrow import narrow_datum_wise
 
 LEARNERS = {
     "linear": {"learner": "linear", "n_states": 300, "n_iterations": 3, "random_state": 0},

@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import clone
 
 from tamis import PanelClassifier, PrimalDualClassifier, SparseCenterClassifier
-from tamis.tables.table import Columns
-from tamis.tables.table_model import Recalibration
+from tamis.tables.classifying.table_model import Recalibration
+from tamis.tables.columns.table import Columns
 from tests.tables.tables import table, table_classifier
 
 WORDS = ("good", "bad", "wine", "today", "nothing", "at", "all", "größe", "x", "Wine,")

@@ -16,11 +16,11 @@ from numpy.testing import assert_allclose
 from tamis import PanelClassifier, TableClassifier
 from tamis._base import Record
 from tamis.models import make_python
-from tamis.report.questionnaire import Questionnaire
-from tamis.report.questionnaire_fields import Field, fields_of
-from tamis.report.questionnaire_form import make_form
+from tamis.report.questionnaire.conversation import Questionnaire
+from tamis.report.questionnaire.fields import Field, fields_of
+from tamis.report.questionnaire.form import make_form
 from tamis.tables import read_rows, read_table
-from tamis.tables.table_record import read_preparation, write_preparation
+from tamis.tables.preparing.table_record import read_preparation, write_preparation
 from tests.models.test_detection_limits import (
     of_duckdb,
     of_python,

@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose
 
 from tamis import PanelClassifier, TableClassifier
 from tamis.models import export_spreadsheet, make_python, make_sql
-from tamis.report.questionnaire import Questionnaire
-from tamis.report.questionnaire_form import make_form
+from tamis.report.questionnaire.conversation import Questionnaire
+from tamis.report.questionnaire.form import make_form
 from tests.models.formulas import Evaluator
 from tests.report.forms import look, replay_all
 

@@ -14,8 +14,8 @@ from tamis.models import (
     make_sql,
     save_model,
 )
+from tamis.tables.classifying.table_model import Recalibration
 from tamis.tables.errors import InputError
-from tamis.tables.table_model import Recalibration
 from tests.models.formulas import Evaluator
 from tests.models.new_tables import as_dicts, linear_table, new_table
 from tests.models.test_exports import query, run_python

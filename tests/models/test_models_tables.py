@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from tamis.models import export_onnx, save_model
 from tamis.models.saving import read_model
 from tamis.tables import InputError
-from tamis.tables.table_model import Recalibration
+from tamis.tables.classifying.table_model import Recalibration
 from tests.models.families import assert_same
 from tests.models.fuzzing import campaign, raw_file
 from tests.tables.tables import ESTIMATORS, table, table_classifier

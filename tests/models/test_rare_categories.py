@@ -12,8 +12,8 @@ from numpy.testing import assert_allclose
 from tamis import DatumWiseClassifier, PanelClassifier, TableClassifier
 from tamis.models import export_onnx, export_spreadsheet, load_model, make_python, make_sql
 from tamis.models import save_model as save
-from tamis.report.questionnaire import Questionnaire
-from tamis.report.questionnaire_form import make_form
+from tamis.report.questionnaire.conversation import Questionnaire
+from tamis.report.questionnaire.form import make_form
 from tests.models.formulas import Evaluator
 from tests.report.forms import look, replay_all
 

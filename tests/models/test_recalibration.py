@@ -6,8 +6,8 @@ from scipy.special import softmax
 from tamis.models import load_model, save_model
 from tamis.models.recalibration import cross_fit, fit_recalibration, log_loss, recalibrate
 from tamis.tables import InputError
-from tamis.tables.explanations import explain_margins
-from tamis.tables.table_model import Recalibration
+from tamis.tables.classifying.explanations import explain_margins
+from tamis.tables.classifying.table_model import Recalibration
 from tests.models.new_tables import linear_table, new_table
 
 

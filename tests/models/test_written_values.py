@@ -14,15 +14,15 @@ from tamis import PanelClassifier, TableClassifier
 from tamis._base import Record
 from tamis.cli.ask_command import _wording
 from tamis.models import export_spreadsheet
-from tamis.report.card_levels import make_levels
-from tamis.report.content_family import _fills, _weights
-from tamis.report.questionnaire import Questionnaire
-from tamis.report.questionnaire_fields import Field, fields_of
-from tamis.report.questionnaire_form import make_form
+from tamis.report.card.answers import make_levels
+from tamis.report.page.family import _fills, _weights
+from tamis.report.questionnaire.conversation import Questionnaire
+from tamis.report.questionnaire.fields import Field, fields_of
+from tamis.report.questionnaire.form import make_form
 from tamis.tables import read_rows
-from tamis.tables.table import Columns
-from tamis.tables.table_record import read_preparation, write_preparation
-from tamis.tables.unusual import Unusual
+from tamis.tables.classifying.unusual import Unusual
+from tamis.tables.columns.table import Columns
+from tamis.tables.preparing.table_record import read_preparation, write_preparation
 from tests.models.test_detection_limits import (
     of_duckdb,
     of_python,

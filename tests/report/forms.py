@@ -19,9 +19,9 @@ from tamis import (
     SparseCenterClassifier,
     TableClassifier,
 )
-from tamis.report.questionnaire import Questionnaire
-from tamis.report.questionnaire_form import make_form
-from tamis.tables.table_model import Recalibration
+from tamis.report.questionnaire.conversation import Questionnaire
+from tamis.report.questionnaire.form import make_form
+from tamis.tables.classifying.table_model import Recalibration
 from tests.report.browser import Browser, find_browser
 
 FOREST = {"n_trees": 5, "n_sets": 12, "random_state": 0}

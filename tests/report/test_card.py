@@ -12,19 +12,19 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from tamis import DatumWiseClassifier, PanelClassifier, SparseCenterClassifier, TableClassifier
+from tamis.comparison.choosing.decisions import decide_level
 from tamis.comparison.comparing import compare_table
-from tamis.comparison.decisions import decide_level
 from tamis.comparison.options import Options
-from tamis.report.card import _weigh, find_positive, make_card
-from tamis.report.card_levels import make_levels
-from tamis.report.card_page import _line, make_card_page
-from tamis.report.card_run import find_experiment, score_card
-from tamis.report.questionnaire_fields import Field
+from tamis.report.card.answers import make_levels
+from tamis.report.card.card import _weigh, find_positive, make_card
+from tamis.report.card.page import _line, make_card_page
+from tamis.report.card.run import find_experiment, score_card
+from tamis.report.questionnaire.fields import Field
 from tamis.tables import InputError
-from tamis.tables.decision_limit import limit_at
-from tamis.tables.frames import as_table
-from tamis.tables.prevalence import find_prevalence
-from tamis.tables.table import Columns, Table
+from tamis.tables.classifying.decision_limit import limit_at
+from tamis.tables.classifying.prevalence import find_prevalence
+from tamis.tables.columns.table import Columns, Table
+from tamis.tables.reading.frames import as_table
 from tests.report.browser import Browser, needs_browser
 from tests.report.forms import FOREST
 

@@ -17,16 +17,16 @@ from tamis.cli import main
 from tamis.inspection import rebase
 from tamis.models import export_spreadsheet, load_model, save_model
 from tamis.models.saving import digest, make_document
-from tamis.report.card import make_card
-from tamis.report.card_page import make_card_page
-from tamis.report.content import make_content
-from tamis.report.content_clinical import describe_classes
-from tamis.report.page import render
-from tamis.report.page_pictures import NONE
-from tamis.report.questionnaire import Questionnaire
-from tamis.report.questionnaire_form import make_form
+from tamis.report.card.card import make_card
+from tamis.report.card.page import make_card_page
+from tamis.report.page.clinical import describe_classes
+from tamis.report.page.content import make_content
+from tamis.report.page.page import render
+from tamis.report.page.pictures import NONE
+from tamis.report.questionnaire.conversation import Questionnaire
+from tamis.report.questionnaire.form import make_form
 from tamis.tables import InputError
-from tamis.tables.prevalence import Prevalence, find_prevalence, why_not_likeliest
+from tamis.tables.classifying.prevalence import Prevalence, find_prevalence, why_not_likeliest
 
 
 def rare(n_rows=1000, seed=0):

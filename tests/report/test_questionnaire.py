@@ -15,7 +15,7 @@ from tamis import (
     SparseCenterClassifier,
     TableClassifier,
 )
-from tamis.report.questionnaire import Questionnaire
+from tamis.report.questionnaire.conversation import Questionnaire
 from tamis.tables import InputError
 from tests.quick import few_quick, quick_pairs
 from tests.report.forms import ESTIMATORS, FOREST, SUMS, converse, model, random_answer, table

@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tamis.report.ask_record import append_line, describe, replay
-from tamis.report.ask_server import AskServer
-from tamis.report.questionnaire import Questionnaire
-from tamis.report.questionnaire_form import make_form
-from tamis.report.questionnaire_page import make_page
+from tamis.report.questionnaire.conversation import Questionnaire
+from tamis.report.questionnaire.form import make_form
+from tamis.report.questionnaire.page import make_page
+from tamis.report.questionnaire.record import append_line, describe, replay
+from tamis.report.questionnaire.server import AskServer
 from tests.report.browser import Browser, needs_browser
 from tests.report.forms import converse, model, random_answer
 

@@ -14,14 +14,14 @@ from sklearn.metrics import roc_auc_score
 
 from tamis import compare
 from tamis.cli.show import show_results
-from tamis.comparison.external import measure_class
-from tamis.comparison.scores import confusion
-from tamis.report.content import make_content
-from tamis.report.content_clinical import predicted_rows
-from tamis.report.content_panel import _correlate_pairs
-from tamis.report.content_words import TRIPOD, recommend
-from tamis.report.page import read_evaluation, render
-from tamis.report.page_pictures import NONE, draw_pictures
+from tamis.comparison.choosing.scores import confusion
+from tamis.comparison.further.external import measure_class
+from tamis.report.page.clinical import predicted_rows
+from tamis.report.page.content import make_content
+from tamis.report.page.features import _correlate_pairs
+from tamis.report.page.page import read_evaluation, render
+from tamis.report.page.pictures import NONE, draw_pictures
+from tamis.report.page.words import TRIPOD, recommend
 from tamis.tables.errors import InputError
 
 NO_PICTURES = NONE | {"missing": "pip install 'tamis[plot]'"}

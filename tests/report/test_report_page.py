@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tamis.report.page import write_report
+from tamis.report.page.page import write_report
 from tests.report.browser import Browser, needs_browser
 from tests.report.test_report_content import ODD, make_table
 

@@ -5,11 +5,11 @@ import pytest
 from sklearn.metrics import brier_score_loss, recall_score
 
 from tamis import compare
-from tamis.report.content import make_content
-from tamis.report.content_clinical import predicted_rows
-from tamis.report.content_parts import describe_parts, hide_counts, hide_few
-from tamis.report.page import render
-from tamis.report.page_pictures import NONE, draw_pictures
+from tamis.report.page.clinical import predicted_rows
+from tamis.report.page.content import make_content
+from tamis.report.page.page import render
+from tamis.report.page.parts import describe_parts, hide_counts, hide_few
+from tamis.report.page.pictures import NONE, draw_pictures
 from tests.report.test_report_content import NO_PICTURES
 
 pd = pytest.importorskip("pandas")

@@ -11,9 +11,9 @@ from tamis import (
     PrimalDualClassifier,
     SparseCenterClassifier,
 )
-from tamis.tables.layout import lay_out
-from tamis.tables.table import Columns
-from tamis.tables.table_model import TableModel
+from tamis.tables.classifying.table_model import TableModel
+from tamis.tables.columns.table import Columns
+from tamis.tables.preparing.layout import lay_out
 
 ESTIMATORS = {
     "centers": SparseCenterClassifier(4),

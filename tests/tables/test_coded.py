@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.tables.coded import Coded, CodedBuilder
+from tamis.tables.columns.coded import Coded, CodedBuilder
 
 WORDS = {
     "distinct": [f"row {i}" for i in range(1000)],

@@ -33,11 +33,11 @@ def lines(delimiter, rows=ROWS, header=("u", "v", "y"), end="\n"):
 def batches(request, monkeypatch):
     """Files are read at once, in batches of a few lines, or split line by line."""
     if request.param == "small batches":
-        monkeypatch.setattr("tamis.tables.batches._BLOCK", 100)
-        monkeypatch.setattr("tamis.tables.batches._ROWS_PER_BLOCK", 1)
+        monkeypatch.setattr("tamis.tables.formats.batches._BLOCK", 100)
+        monkeypatch.setattr("tamis.tables.formats.batches._ROWS_PER_BLOCK", 1)
     if request.param == "lines":
-        monkeypatch.setattr("tamis.tables.batches._WIDE", 0)
-        monkeypatch.setattr("tamis.tables.batches._CHUNK_FIELDS", 30)
+        monkeypatch.setattr("tamis.tables.formats.batches._WIDE", 0)
+        monkeypatch.setattr("tamis.tables.formats.batches._CHUNK_FIELDS", 30)
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", " ", "   "])

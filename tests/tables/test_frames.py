@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamis.tables.frames import as_raw
+from tamis.tables.reading.frames import as_raw
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])

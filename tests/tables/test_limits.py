@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 from tamis import TableClassifier
 from tamis._base import Record
 from tamis.tables import lay_out, read_rows, read_table
-from tamis.tables.table_record import read_preparation, write_preparation
+from tamis.tables.preparing.table_record import read_preparation, write_preparation
 
 CRP = ["<0.1", "0.5", "2", "3.5", "<0.1", "< 0.3", ">100", "7", "", "NA"] * 4
 READ_AS = {

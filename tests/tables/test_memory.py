@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tamis.tables import InputError, read_rows, read_table
 from tamis.tables.errors import NotEnoughMemory, is_about_memory
-from tamis.tables.source import Source, available_memory, readable
+from tamis.tables.formats.source import Source, available_memory, readable
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -11,10 +11,10 @@ from scipy import sparse
 from tamis import SparseCenterClassifier, TableClassifier
 from tamis.models import load_model, save_model
 from tamis.models.saving import digest, make_document
-from tamis.tables.moved import Moved
-from tamis.tables.preparation import Preparation
-from tamis.tables.table import Columns
-from tamis.tables.unusual import observe
+from tamis.tables.classifying.moved import Moved
+from tamis.tables.classifying.unusual import observe
+from tamis.tables.columns.table import Columns
+from tamis.tables.preparing.preparation import Preparation
 
 NAMES = ["age", "gene", "score"]
 
@@ -91,7 +91,7 @@ def test_whole_numbers_that_were_whole_are_no_counts():
 
 
 def test_many_rows_are_thinned_out(monkeypatch):
-    monkeypatch.setattr("tamis.tables.moved._MOST_ROWS", 100)
+    monkeypatch.setattr("tamis.tables.classifying.moved._MOST_ROWS", 100)
     new = training(2000, seed=1)
     new[:, 0] += 8
     moved = found(new)

@@ -7,7 +7,7 @@ from scipy import sparse
 
 from tamis._base import Record
 from tamis.tables import Columns, InputError, lay_out, read_table
-from tamis.tables.table_record import read_preparation, write_preparation
+from tamis.tables.preparing.table_record import read_preparation, write_preparation
 
 
 def table_of(counts, as_sparse=False):

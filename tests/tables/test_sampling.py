@@ -7,10 +7,10 @@ import pytest
 from scipy import sparse
 
 from tamis.tables import read_table
-from tamis.tables.missing import MissingWords
-from tamis.tables.row_stream import read_header, survey_rows
-from tamis.tables.sampling import Sketch, Survey
-from tamis.tables.source import Source
+from tamis.tables.columns.missing import MissingWords
+from tamis.tables.formats.sampling import Sketch, Survey
+from tamis.tables.formats.source import Source
+from tamis.tables.reading.row_stream import read_header, survey_rows
 
 
 def survey(labels, groups=None, size=500, step=1000):

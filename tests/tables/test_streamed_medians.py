@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from tamis.tables.medians import medians
-from tamis.tables.streamed_medians import find_medians, first_brackets
+from tamis.tables.preparing.medians import medians
+from tamis.tables.preparing.streamed_medians import find_medians, first_brackets
 from tests.quick import quick_pairs
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from tamis.tables import Columns, MissingWords, Table
-from tamis.tables.table_file import read_arrays, write_arrays
+from tamis.tables.formats.table_file import read_arrays, write_arrays
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])

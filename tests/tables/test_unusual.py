@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 from tamis.tables import Columns, lay_out
-from tamis.tables.explanations import Values
-from tamis.tables.table_record import read_preparation, write_preparation
-from tamis.tables.unusual import Unusual, observe
+from tamis.tables.classifying.explanations import Values
+from tamis.tables.classifying.unusual import Unusual, observe
+from tamis.tables.preparing.table_record import read_preparation, write_preparation
 
 KINDS = {"color": "categorical", "sex": "categorical"}
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from tamis.tables import InputError, MissingWords
-from tamis.tables.values import (
+from tamis.tables.columns.values import (
     as_labels,
     canonical,
     is_large_integer,

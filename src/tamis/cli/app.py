@@ -219,7 +219,7 @@ def _spooled(options):
         yield options
         return
     from tamis.tables.errors import InputError
-    from tamis.tables.source import Budget
+    from tamis.tables.formats.source import Budget
 
     if data == "-" and sys.stdin.isatty():
         raise InputError("standard input is a terminal: pipe the data into the command")

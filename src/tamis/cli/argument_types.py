@@ -78,7 +78,7 @@ def words(text):
 
 def size(text):
     """Bytes of a size such as 8GB."""
-    from tamis.tables.source import parse_size
+    from tamis.tables.formats.source import parse_size
 
     found = parse_size(text)
     if not found:

@@ -6,9 +6,9 @@ from pathlib import Path
 from tamis.cli.output import check_output
 from tamis.cli.predict_command import read_prevalence
 from tamis.cli.printing import print_lines, printable, say
-from tamis.report.ask_record import append_line, describe, replay
-from tamis.report.ask_run import open_run
-from tamis.report.questionnaire import Questionnaire
+from tamis.report.questionnaire.conversation import Questionnaire
+from tamis.report.questionnaire.record import append_line, describe, replay
+from tamis.report.questionnaire.run import open_run
 
 __all__ = ["run"]
 
@@ -228,9 +228,9 @@ def _percent(share):
 
 def _serve(opened, settings, log):
     """Serve the page until Ctrl-C."""
-    from tamis.report.ask_server import AskServer
-    from tamis.report.questionnaire_form import make_form
-    from tamis.report.questionnaire_page import make_page
+    from tamis.report.questionnaire.form import make_form
+    from tamis.report.questionnaire.page import make_page
+    from tamis.report.questionnaire.server import AskServer
 
     form = make_form(
         Questionnaire(opened.model, **settings), digest=opened.digest, about=opened.about

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from tamis.cli.printing import STANDARD_INPUT, say
+from tamis.comparison.fitted.promises import check_promises
 from tamis.comparison.options import Options
-from tamis.comparison.promises import check_promises
 from tamis.comparison.settings import find_methods
 from tamis.comparison.stream_decision import Decision, decide
-from tamis.comparison.streaming import Streamed, open_stream
+from tamis.comparison.streaming.streamed import Streamed, open_stream
+from tamis.tables.columns.table import Columns, Table
 from tamis.tables.errors import InputError
-from tamis.tables.source import WORD, Budget, check_path
-from tamis.tables.table import Columns, Table
+from tamis.tables.formats.source import WORD, Budget, check_path
 
 __all__ = ["EMBEDDED", "READING", "Loaded", "find_words", "load", "read_features_file"]
 
@@ -184,7 +184,7 @@ def _near(name, known):
 
 def _read(words, descriptions, folder, force, tell):
     """The table or a sample of it, the decision to stream it, and how it is streamed."""
-    from tamis.tables.readers import read_for_command
+    from tamis.tables.reading.readers import read_for_command
 
     options = {name: words.get(name) for name in READING}  # older runs have no sheet
     choices = {n: d["choices"] for n, d in descriptions.items() if "choices" in d}

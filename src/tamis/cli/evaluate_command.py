@@ -21,18 +21,18 @@ from tamis.cli.predict_command import (
 )
 from tamis.cli.printing import print_lines, say
 from tamis.cli.show_evaluation import show_evaluation
-from tamis.comparison.baselines import find_method
-from tamis.comparison.external import measure_class
 from tamis.comparison.folder import find_model
-from tamis.comparison.validation import compare_scores, error_cost, validate
+from tamis.comparison.further.external import measure_class
+from tamis.comparison.further.validation import compare_scores, error_cost, validate
+from tamis.comparison.methods.baselines import find_method
 from tamis.models.saving import make_document
-from tamis.tables.deciding import decide, decide_by_cost
-from tamis.tables.decision_limit import limit_at
+from tamis.tables.classifying.deciding import decide, decide_by_cost
+from tamis.tables.classifying.decision_limit import limit_at
+from tamis.tables.classifying.moved import Moved
+from tamis.tables.classifying.prevalence import find_prevalence, tell_shares
+from tamis.tables.classifying.unusual import Unusual
 from tamis.tables.errors import InputError, listed
-from tamis.tables.moved import Moved
-from tamis.tables.prevalence import find_prevalence, tell_shares
-from tamis.tables.streamed_preparation import hash_table
-from tamis.tables.unusual import Unusual
+from tamis.tables.preparing.streamed_preparation import hash_table
 
 __all__ = ["run"]
 
@@ -275,9 +275,9 @@ def _predict(options, model, priors, notes):
 
 def _read_target_file(options, target, notes):
     """Labels from a separate file, in the order of the rows."""
-    from tamis.tables.readers import read_raw
-    from tamis.tables.source import check_path
-    from tamis.tables.targets import read_labels
+    from tamis.tables.formats.source import check_path
+    from tamis.tables.reading.readers import read_raw
+    from tamis.tables.reading.targets import read_labels
 
     raw = read_raw(
         check_path(options.data),
@@ -305,7 +305,7 @@ def _read_target_file(options, target, notes):
 
 def _find_codes(values, model, options, notes):
     """Class indices of the rows that have a label, and the numbers of these rows."""
-    from tamis.tables.values import as_labels, match_labels
+    from tamis.tables.columns.values import as_labels, match_labels
 
     missing = missing_words(options, model)
     written, is_known = as_labels(values, missing, model.classes_.tolist())

@@ -10,14 +10,14 @@ from tamis.comparison.folder import find_model
 from tamis.datumwise.acquisition import Questions
 from tamis.landmarks._fitted import NearestLandmarks
 from tamis.models.standalone.headings import unused_names
-from tamis.tables.errors import InputError, NotReadable
-from tamis.tables.explanations import (
+from tamis.tables.classifying.explanations import (
     Values,
     explain_margins,
     explain_nearest,
     explain_sequences,
 )
-from tamis.tables.unusual import Unusual
+from tamis.tables.classifying.unusual import Unusual
+from tamis.tables.errors import InputError, NotReadable
 
 __all__ = ["run"]
 

@@ -64,10 +64,10 @@ def _write(model, output, format):
 
 
 def _write_questionnaire(options, output):
-    from tamis.report.ask_run import open_run
-    from tamis.report.questionnaire import Questionnaire
-    from tamis.report.questionnaire_form import make_form
-    from tamis.report.questionnaire_page import make_page
+    from tamis.report.questionnaire.conversation import Questionnaire
+    from tamis.report.questionnaire.form import make_form
+    from tamis.report.questionnaire.page import make_page
+    from tamis.report.questionnaire.run import open_run
 
     opened = open_run(options.run)
     talk = Questionnaire(
@@ -85,10 +85,10 @@ def _write_questionnaire(options, output):
 def _write_card(options, output):
     """Write the card; returns the class whose risk it gives."""
     from tamis.cli.data import find_words, load
-    from tamis.report.ask_run import open_run
-    from tamis.report.card import card_fields, find_positive, make_card
-    from tamis.report.card_page import make_card_page
-    from tamis.report.card_run import find_experiment, score_card
+    from tamis.report.card.card import card_fields, find_positive, make_card
+    from tamis.report.card.page import make_card_page
+    from tamis.report.card.run import find_experiment, score_card
+    from tamis.report.questionnaire.run import open_run
 
     opened = open_run(options.run)
     model = opened.model

@@ -14,7 +14,7 @@ from tamis.cli.show import show_results
 from tamis.cli.show_next import show_files, show_next
 from tamis.comparison.attempts import attempt, tell_failure
 from tamis.comparison.comparing import Callback, compare_table
-from tamis.comparison.describing import save_first, save_rest
+from tamis.comparison.fitted.describing import save_first, save_rest
 from tamis.comparison.folder import RunFolder
 from tamis.tables.errors import InputError
 
@@ -162,7 +162,7 @@ def read_about(path):
 
 def write_page(comparison, choice, folder, *, run=None, argv=None, path=None, **more):
     """Write the report of a folder."""
-    from tamis.report.page import write_report
+    from tamis.report.page.page import write_report
 
     command = None if argv is None else shlex.join(["tamis", *argv])
     write_report(

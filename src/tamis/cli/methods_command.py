@@ -5,8 +5,8 @@ import textwrap
 from tamis.cli.layout import WIDTH
 from tamis.cli.output import write_json
 from tamis.cli.printing import print_lines
-from tamis.comparison.baselines import BASELINES
-from tamis.comparison.methods import METHODS
+from tamis.comparison.methods.baselines import BASELINES
+from tamis.comparison.methods.families import METHODS
 from tamis.comparison.run import PATIENCE
 
 __all__ = ["run"]

@@ -4,9 +4,9 @@ import shlex
 from pathlib import Path
 
 from tamis.cli.show_next import as_word
+from tamis.comparison.choosing.readable import CARD_FEATURES
 from tamis.comparison.folder import RunFolder
-from tamis.comparison.naming import name_model
-from tamis.comparison.readable import CARD_FEATURES
+from tamis.comparison.methods.naming import name_model
 from tamis.tables.errors import InputError
 
 __all__ = ["find_original", "offer_readable"]

@@ -4,10 +4,10 @@ from tamis.cli.data import find_words
 from tamis.cli.fit_command import compare_again, conclude
 from tamis.cli.offers import find_original
 from tamis.cli.printing import say
-from tamis.comparison.baselines import BASELINES
+from tamis.comparison.choosing.picking import complete, pick_choice
 from tamis.comparison.folder import RunFolder
-from tamis.comparison.methods import METHODS
-from tamis.comparison.picking import complete, pick_choice
+from tamis.comparison.methods.baselines import BASELINES
+from tamis.comparison.methods.families import METHODS
 from tamis.models.files import refuse_broken_link
 from tamis.tables.errors import InputError
 

@@ -10,11 +10,11 @@ from tamis.cli.output import check_output, write_columns
 from tamis.cli.printing import say
 from tamis.comparison.folder import find_model
 from tamis.models.standalone.headings import headings, unused_names
-from tamis.tables.decision_limit import limit_at
+from tamis.tables.classifying.decision_limit import limit_at
+from tamis.tables.classifying.prediction_sets import check_coverage, join_labels
+from tamis.tables.classifying.prevalence import find_prevalence, tell_assumed, tell_shares
+from tamis.tables.classifying.unusual import Unusual
 from tamis.tables.errors import EmptyTableError, InputError, listed, quoted
-from tamis.tables.prediction_sets import check_coverage, join_labels
-from tamis.tables.prevalence import find_prevalence, tell_assumed, tell_shares
-from tamis.tables.unusual import Unusual
 
 __all__ = ["check_relabel", "missing_words", "read_new", "read_prevalence", "read_priors", "run"]
 
@@ -131,7 +131,7 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
     chunks : iterator of (Columns, list or range, dict)
         The model's columns; names of the rows, or their numbers from 1; other columns.
     """
-    from tamis.tables.rows import read_rows
+    from tamis.tables.reading.rows import read_rows
 
     width = max(1, model.preparation.n_columns if width is None else width)
     notes, absent = [], ([] if model.asks else None)

@@ -11,7 +11,7 @@ from pathlib import Path
 import tamis
 from tamis._compile import WORTH_COMPILING
 from tamis.cli.printing import say
-from tamis.comparison.baselines import find_method
+from tamis.comparison.methods.baselines import find_method
 
 __all__ = ["Progress", "reading", "tell_estimate", "tell_seconds"]
 

@@ -7,7 +7,7 @@ from functools import partial
 from tamis.cli import argument_types
 from tamis.cli.printing import say
 from tamis.comparison.options import Number, declared
-from tamis.tables.missing import BELOW_DETECTION
+from tamis.tables.columns.missing import BELOW_DETECTION
 
 __all__ = ["DATA", "SEED", "Renamed", "add_declared", "add_guard", "add_prevalence", "add_reading"]
 

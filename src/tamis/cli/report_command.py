@@ -16,7 +16,7 @@ __all__ = ["run"]
 
 def run(options):
     """Run the command; returns the exit code."""
-    from tamis.report.page import read_evaluation
+    from tamis.report.page.page import read_evaluation
 
     folder = RunFolder(options.run)
     words = find_words(folder, options.data)

@@ -2,14 +2,14 @@
 
 from tamis.cli.layout import count, counted, entry, paragraph, plural
 from tamis.cli.show_clinical import show_clinical, show_costs
-from tamis.comparison.decisions import (
+from tamis.comparison.choosing.decisions import (
     is_doubtful,
     only_class,
     tell_unfinished,
     what_is_best,
 )
-from tamis.comparison.naming import name_head, name_method
-from tamis.comparison.promise_words import tell_promises
+from tamis.comparison.fitted.promise_words import tell_promises
+from tamis.comparison.methods.naming import name_head, name_method
 
 __all__ = ["name_score", "show_answer"]
 

@@ -3,8 +3,8 @@
 from tamis.cli.layout import count, pad, paragraph, shorten, times
 from tamis.cli.printing import Styled
 from tamis.cli.show_answer import name_score
-from tamis.comparison.metrics import scores_vary
-from tamis.comparison.naming import explain_marks, mark_method
+from tamis.comparison.fitted.metrics import scores_vary
+from tamis.comparison.methods.naming import explain_marks, mark_method
 
 __all__ = ["show_comparison"]
 

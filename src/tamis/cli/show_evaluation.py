@@ -3,8 +3,8 @@
 import numpy as np
 
 from tamis.cli.layout import plural, show_table
+from tamis.tables.classifying.prevalence import percent
 from tamis.tables.errors import listed
-from tamis.tables.prevalence import percent
 
 __all__ = ["show_evaluation"]
 

@@ -67,7 +67,7 @@ def as_word(path):
 
 def _can_be_asked(model):
     """Whether `tamis ask` has questions for a model."""
-    from tamis.report.questionnaire import Questionnaire
+    from tamis.report.questionnaire.conversation import Questionnaire
 
     try:
         return Questionnaire(model).next_question() is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tamis.comparison.tasks import Task
+from tamis.comparison.running.tasks import Task
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison

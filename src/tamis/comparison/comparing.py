@@ -15,26 +15,26 @@ import joblib
 from numpy.typing import ArrayLike
 
 from tamis.comparison.attempts import attempt
-from tamis.comparison.baselines import estimate_seconds
 from tamis.comparison.callbacks import Callback, Start
-from tamis.comparison.checkpoints import open_store
 from tamis.comparison.checks import check_model, check_result
+from tamis.comparison.choosing.error_costs import cost_matrix
 from tamis.comparison.comparison import Comparison
-from tamis.comparison.error_costs import cost_matrix
+from tamis.comparison.fitted.promises import ASKING, check_promises
+from tamis.comparison.methods.baselines import estimate_seconds
 from tamis.comparison.options import Options
 from tamis.comparison.parameters import PARAMETERS, name_parameters
 from tamis.comparison.prepare import prepare, set_aside
-from tamis.comparison.promises import ASKING, check_promises
 from tamis.comparison.run import drop_slow, plan, run
+from tamis.comparison.running.checkpoints import open_store
 from tamis.comparison.settings import find_named, make_settings
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.seeds import as_seed
+from tamis.tables.columns.table import Table
 from tamis.tables.errors import InputError, in_python
-from tamis.tables.frames import as_table
-from tamis.tables.table import Table
+from tamis.tables.reading.frames import as_table
 
 if TYPE_CHECKING:
-    from tamis.comparison.streaming import Streamed
+    from tamis.comparison.streaming.streamed import Streamed
 
 __all__ = ["Callback", "Start", "compare", "compare_table"]
 

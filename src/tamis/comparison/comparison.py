@@ -13,31 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import make_frame
-from tamis.comparison.calibrated import CalibrationRows
-from tamis.comparison.choice import Candidates, Choice, Honest
-from tamis.comparison.clinical import describe_clinical
-from tamis.comparison.describing import Fitted, describe, fit_model, save_first, save_rest
-from tamis.comparison.final import make_model, train_final
+from tamis.comparison.choosing.choice import Candidates, Choice, Honest
+from tamis.comparison.choosing.picking import find_choice, pick_choice
+from tamis.comparison.choosing.predictions import tabulate
+from tamis.comparison.choosing.restricted import exclude_features
+from tamis.comparison.choosing.results import MethodResult
+from tamis.comparison.fitted.calibrated import CalibrationRows
+from tamis.comparison.fitted.describing import Fitted, describe, fit_model, save_first, save_rest
+from tamis.comparison.fitted.final import make_model, train_final
+from tamis.comparison.fitted.metrics import kept_alone, summarise, tabulate_paths
+from tamis.comparison.fitted.promises import ASKING
 from tamis.comparison.folder import RunFolder
-from tamis.comparison.held_out import HeldOut
-from tamis.comparison.metrics import kept_alone, summarise, tabulate_paths
-from tamis.comparison.naming import name_model
+from tamis.comparison.further.clinical import describe_clinical
+from tamis.comparison.further.held_out import HeldOut
+from tamis.comparison.methods.naming import name_model
 from tamis.comparison.notebook import notebook_view
-from tamis.comparison.picking import find_choice, pick_choice
-from tamis.comparison.predictions import tabulate
-from tamis.comparison.problem import Problem
-from tamis.comparison.promises import ASKING
-from tamis.comparison.restricted import exclude_features
-from tamis.comparison.results import MethodResult
+from tamis.comparison.problem.problem import Problem
 from tamis.comparison.settings import Settings
 from tamis.paths.folds import Fold
-from tamis.tables.table import Table
-from tamis.tables.table_classifier import TableClassifier
-from tamis.tables.table_model import TableModel
+from tamis.tables.classifying.table_classifier import TableClassifier
+from tamis.tables.classifying.table_model import TableModel
+from tamis.tables.columns.table import Table
 
 if TYPE_CHECKING:
     from tamis.comparison.checks.check import Check
-    from tamis.comparison.streaming import Streamed
+    from tamis.comparison.streaming.streamed import Streamed
 
 __all__ = ["Comparison"]
 
@@ -378,8 +378,8 @@ class Comparison:
         return messages
 
     def to_html(self, path: str | PathLike | None = None, **options: Any) -> str:
-        """The report as HTML; the options are those of `tamis.report.page.write_report`."""
-        return import_module("tamis.report.page").write_report(self, path, **options)
+        """The report as HTML; the options are those of `tamis.report.page.page.write_report`."""
+        return import_module("tamis.report.page.page").write_report(self, path, **options)
 
     def __repr__(self):
         if self.recommended is None:

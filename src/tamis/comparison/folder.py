@@ -241,7 +241,7 @@ def _check_saved(paths, model, table):
 def find_model(path):
     """Load the model of a run's folder, or of a model file."""
     from tamis.models.saving import read_model
-    from tamis.tables.table_model import TableModel
+    from tamis.tables.classifying.table_model import TableModel
 
     path = Path(path)
     refuse_broken_link(path)

@@ -2,8 +2,8 @@
 
 import html
 
-from tamis.comparison.metrics import path_table
-from tamis.comparison.naming import explain_marks, mark_method
+from tamis.comparison.fitted.metrics import path_table
+from tamis.comparison.methods.naming import explain_marks, mark_method
 
 __all__ = ["notebook_view"]
 

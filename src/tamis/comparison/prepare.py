@@ -8,19 +8,19 @@ from functools import partial
 import numpy as np
 
 from tamis.comparison.attempts import attempt
-from tamis.comparison.calibrated import CalibrationRows
 from tamis.comparison.checks import check_data
-from tamis.comparison.clinical import check_subgroups
+from tamis.comparison.fitted.calibrated import CalibrationRows
+from tamis.comparison.further.clinical import check_subgroups
 from tamis.comparison.options import Options
-from tamis.comparison.problem import Problem
+from tamis.comparison.problem.problem import Problem
 from tamis.paths.calibration_rows import keep_rows
 from tamis.paths.copies import find_copies
 from tamis.paths.folds import merge_groups
+from tamis.tables.columns.rare import FEWEST_ROWS
+from tamis.tables.columns.table import Table
 from tamis.tables.errors import InputError, comma_advice, listed, nearest
-from tamis.tables.layout import lay_out, missing_columns
-from tamis.tables.rare import FEWEST_ROWS
-from tamis.tables.streamed_preparation import ColumnSurvey, lay_out_columns
-from tamis.tables.table import Table
+from tamis.tables.preparing.layout import lay_out, missing_columns
+from tamis.tables.preparing.streamed_preparation import ColumnSurvey, lay_out_columns
 
 __all__ = [
     "Prepared",

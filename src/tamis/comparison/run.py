@@ -8,18 +8,18 @@ from functools import partial
 
 import numpy as np
 
-from tamis.comparison.assay import assay_errors, measure_again
 from tamis.comparison.attempts import attempt
-from tamis.comparison.baselines import estimate_seconds, find_method
-from tamis.comparison.choice import Candidates, estimate
+from tamis.comparison.choosing.choice import Candidates, estimate
+from tamis.comparison.choosing.decisions import decide_level
+from tamis.comparison.choosing.nested import estimate_nested, is_nested, pair_folds
+from tamis.comparison.choosing.results import collect
 from tamis.comparison.comparison import Comparison
-from tamis.comparison.decisions import decide_level
-from tamis.comparison.held_out import Split, make_splits, predict_held_out
-from tamis.comparison.learning_curve import describe_curve, fewer_rows
-from tamis.comparison.nested import estimate_nested, is_nested, pair_folds
-from tamis.comparison.results import collect
+from tamis.comparison.further.assay import assay_errors, measure_again
+from tamis.comparison.further.held_out import Split, make_splits, predict_held_out
+from tamis.comparison.further.learning_curve import describe_curve, fewer_rows
+from tamis.comparison.methods.baselines import estimate_seconds, find_method
+from tamis.comparison.running.tasks import Task, run_tasks, shuffle_labels
 from tamis.comparison.settings import Settings
-from tamis.comparison.tasks import Task, run_tasks, shuffle_labels
 from tamis.paths.folds import Fold, make_folds
 
 __all__ = ["PATIENCE", "WHOLE", "Plan", "drop_slow", "plan", "run"]

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tamis.comparison.baselines import BASELINES, KEPT_ALONE, find_method
-from tamis.comparison.methods import METHODS
+from tamis.comparison.methods.baselines import BASELINES, KEPT_ALONE, find_method
+from tamis.comparison.methods.families import METHODS
 from tamis.comparison.options import Options
 from tamis.paths.folds import default_repeats, leave_one_batch_out
 from tamis.paths.rule import TOLERANCE
+from tamis.tables.columns.spelling import hint_alike
 from tamis.tables.errors import InputError
-from tamis.tables.spelling import hint_alike
 
 __all__ = ["Settings", "find_methods", "find_named", "make_settings"]
 

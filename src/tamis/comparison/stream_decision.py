@@ -16,9 +16,9 @@ from os import PathLike
 from typing import Any
 
 from tamis.tables.errors import InputError, NotEnoughMemory
-from tamis.tables.row_stream import why_not
-from tamis.tables.sizes import estimate_size
-from tamis.tables.source import Source, available_memory, readable, tell_size
+from tamis.tables.formats.source import Source, available_memory, readable, tell_size
+from tamis.tables.reading.row_stream import why_not
+from tamis.tables.reading.sizes import estimate_size
 
 __all__ = ["MODES", "Decision", "decide"]
 

@@ -6,9 +6,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._base.known_estimators import ESTIMATORS, find_estimator
+from tamis.tables.classifying.table_classifier import TableClassifier
+from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
-from tamis.tables.table_classifier import TableClassifier
-from tamis.tables.table_model import TableModel
 
 __all__ = ["ESTIMATORS", "PARTS", "as_model", "find_class", "is_estimator"]
 
@@ -17,17 +17,17 @@ PARTS = {
     "Forest": "tamis.datumwise.forest",
     "ForestPolicy": "tamis.datumwise.forest_policy",
     "LinearPolicy": "tamis.datumwise.linear",
-    "MissingWords": "tamis.tables.missing",
-    "Pool": "tamis.tables.rare",
-    "Preparation": "tamis.tables.preparation",
+    "MissingWords": "tamis.tables.columns.missing",
+    "Pool": "tamis.tables.columns.rare",
+    "Preparation": "tamis.tables.preparing.preparation",
     "Process": "tamis.datumwise.process",
-    "Recalibration": "tamis.tables.table_model",
+    "Recalibration": "tamis.tables.classifying.table_model",
     "Rule": "tamis.datumwise.induction",
-    "SetCalibration": "tamis.tables.prediction_sets",
+    "SetCalibration": "tamis.tables.classifying.prediction_sets",
     "SetForest": "tamis.datumwise.evidence",
     "Stage": "tamis.datumwise.forest_policy",
-    "TableModel": "tamis.tables.table_model",
-    "TextColumns": "tamis.tables.words",
+    "TableModel": "tamis.tables.classifying.table_model",
+    "TextColumns": "tamis.tables.preparing.words",
 }
 
 

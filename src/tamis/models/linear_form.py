@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
-from tamis.tables.preparation import Preparation
-from tamis.tables.table_model import TableModel
+from tamis.tables.preparing.preparation import Preparation
 
 __all__ = ["Input", "LinearForm", "inputs_of", "linear_form", "total_temperature"]
 

@@ -13,8 +13,8 @@ from tamis.models._onnx_models import add_classifier, columns_of
 from tamis.models._registry import as_model
 from tamis.models.files import write_atomically
 from tamis.models.linear_form import inputs_of
+from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
-from tamis.tables.table_model import TableModel
 
 __all__ = ["export_onnx", "register_skl2onnx"]
 

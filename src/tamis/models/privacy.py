@@ -6,7 +6,7 @@ from warnings import WarningMessage
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from tamis.tables.table_model import TableModel
+from tamis.tables.classifying.table_model import TableModel
 
 __all__ = ["PrivacyWarning", "holds_training_rows", "privacy_sentences"]
 

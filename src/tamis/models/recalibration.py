@@ -18,8 +18,8 @@ from scipy.optimize import minimize
 from sklearn.model_selection import StratifiedKFold
 
 from tamis._base import softmax
+from tamis.tables.classifying.table_model import Recalibration, TableModel
 from tamis.tables.errors import InputError
-from tamis.tables.table_model import Recalibration, TableModel
 
 __all__ = ["cross_fit", "fit_recalibration", "log_loss", "recalibrate"]
 

@@ -14,9 +14,9 @@ from tamis.models._registry import as_model, find_class
 from tamis.models.files import LARGEST, check_size, read_json, write_json
 from tamis.models.privacy import PrivacyWarning, holds_training_rows
 from tamis.models.skops import read_skops, write_skops
+from tamis.tables.classifying.table_classifier import TableClassifier
+from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
-from tamis.tables.table_classifier import TableClassifier
-from tamis.tables.table_model import TableModel
 
 __all__ = ["load_model", "make_document", "read_model", "save_model"]
 

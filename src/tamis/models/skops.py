@@ -10,8 +10,8 @@ from typing import Any
 from tamis._base.plain_values import SPLITTERS
 from tamis.models._registry import ESTIMATORS, PARTS, find_class, is_estimator
 from tamis.models.files import write_atomically
+from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
-from tamis.tables.table_model import TableModel
 
 __all__ = ["read_skops", "write_skops"]
 

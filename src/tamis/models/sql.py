@@ -11,9 +11,9 @@ from tamis.models._registry import as_model
 from tamis.models.files import write_atomically
 from tamis.models.linear_form import Input, inputs_of, linear_form, total_temperature
 from tamis.models.standalone.headings import headings, unused_names
+from tamis.tables.classifying.table_model import TableModel
+from tamis.tables.columns.missing import USUAL, MissingWords
 from tamis.tables.errors import InputError, NotReadable
-from tamis.tables.missing import USUAL, MissingWords
-from tamis.tables.table_model import TableModel
 
 __all__ = ["export_sql", "make_sql"]
 

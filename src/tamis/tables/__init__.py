@@ -7,32 +7,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what type checkers see of the names below
-    from tamis.tables.chunks import Chunks, read_chunks
+    from tamis.tables.classifying.table_classifier import TableClassifier
+    from tamis.tables.classifying.table_model import TableModel
+    from tamis.tables.columns.missing import MissingWords
+    from tamis.tables.columns.table import Columns, Table
+    from tamis.tables.columns.values import match_labels
     from tamis.tables.errors import InputError
-    from tamis.tables.layout import lay_out
-    from tamis.tables.missing import MissingWords
-    from tamis.tables.preparation import Preparation
-    from tamis.tables.readers import read_table
-    from tamis.tables.rows import read_rows
-    from tamis.tables.table import Columns, Table
-    from tamis.tables.table_classifier import TableClassifier
-    from tamis.tables.table_model import TableModel
-    from tamis.tables.values import match_labels
+    from tamis.tables.preparing.layout import lay_out
+    from tamis.tables.preparing.preparation import Preparation
+    from tamis.tables.reading.chunks import Chunks, read_chunks
+    from tamis.tables.reading.readers import read_table
+    from tamis.tables.reading.rows import read_rows
 
 _MODULE_OF_NAME = {
-    "Chunks": "tamis.tables.chunks",
-    "Columns": "tamis.tables.table",
+    "Chunks": "tamis.tables.reading.chunks",
+    "Columns": "tamis.tables.columns.table",
     "InputError": "tamis.tables.errors",
-    "MissingWords": "tamis.tables.missing",
-    "Preparation": "tamis.tables.preparation",
-    "Table": "tamis.tables.table",
-    "TableClassifier": "tamis.tables.table_classifier",
-    "TableModel": "tamis.tables.table_model",
-    "lay_out": "tamis.tables.layout",
-    "match_labels": "tamis.tables.values",
-    "read_chunks": "tamis.tables.chunks",
-    "read_rows": "tamis.tables.rows",
-    "read_table": "tamis.tables.readers",
+    "MissingWords": "tamis.tables.columns.missing",
+    "Preparation": "tamis.tables.preparing.preparation",
+    "Table": "tamis.tables.columns.table",
+    "TableClassifier": "tamis.tables.classifying.table_classifier",
+    "TableModel": "tamis.tables.classifying.table_model",
+    "lay_out": "tamis.tables.preparing.layout",
+    "match_labels": "tamis.tables.columns.values",
+    "read_chunks": "tamis.tables.reading.chunks",
+    "read_rows": "tamis.tables.reading.rows",
+    "read_table": "tamis.tables.reading.readers",
 }
 
 __all__ = [

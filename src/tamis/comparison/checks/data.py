@@ -9,9 +9,9 @@ from tamis.comparison.checks.check import Check, name_some
 from tamis.comparison.checks.leaks import check_leaks
 from tamis.comparison.checks.limits import check_limits
 from tamis.comparison.checks.near_copies import check_near_copies, split_columns
-from tamis.tables.coded import Coded
+from tamis.tables.columns.coded import Coded
+from tamis.tables.columns.spelling import alike_pairs, equal_pairs
 from tamis.tables.errors import as_option
-from tamis.tables.spelling import alike_pairs, equal_pairs
 
 __all__ = ["check_categories", "check_columns", "check_data", "check_labels", "check_rows"]
 

@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tamis.comparison.checks.check import Check
-from tamis.comparison.decisions import at_frequencies
-from tamis.comparison.scores import effective_sizes
+from tamis.comparison.choosing.decisions import at_frequencies
+from tamis.comparison.choosing.scores import effective_sizes
+from tamis.tables.columns.rare import Pool
 from tamis.tables.errors import counted
-from tamis.tables.rare import Pool
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
-    from tamis.comparison.problem import Problem
+    from tamis.comparison.problem.problem import Problem
 
 __all__ = ["check_events", "rows_for_features"]
 

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from tamis.comparison.checks.check import Check, name_some
-from tamis.tables.rare import FEWEST_ROWS
+from tamis.tables.columns.rare import FEWEST_ROWS
 
 __all__ = ["check_limits"]
 

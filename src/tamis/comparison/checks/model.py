@@ -8,7 +8,7 @@ from scipy import stats
 from tamis._array import is_sparse
 from tamis._base import softmax
 from tamis.comparison.checks.check import CHANCE, Check, name_some
-from tamis.comparison.draws import Draws
+from tamis.comparison.choosing.draws import Draws
 from tamis.paths.temperature import fit_temperature
 
 __all__ = [

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis.comparison.checks.agreement import find_agreeing
 from tamis.comparison.checks.check import Check
-from tamis.tables.coded import Coded
+from tamis.tables.columns.coded import Coded
 
 __all__ = ["check_near_copies", "split_columns"]
 

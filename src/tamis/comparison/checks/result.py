@@ -4,9 +4,9 @@ import numpy as np
 
 from tamis.comparison.checks.check import Check
 from tamis.comparison.checks.events import check_events
-from tamis.comparison.decisions import decides_by
-from tamis.comparison.results import score_rows
-from tamis.comparison.spread import Rows
+from tamis.comparison.choosing.decisions import decides_by
+from tamis.comparison.choosing.results import score_rows
+from tamis.comparison.choosing.spread import Rows
 from tamis.paths.seeds import make_generator
 
 __all__ = ["chance_level", "check_result"]

@@ -1,6 +1,6 @@
 "use strict";
-// The same conversation as tamis.report.questionnaire in Python: what to ask, and when to stop.
-// A form is what tamis.report.questionnaire_form.make_form writes.
+// The same conversation as tamis.report.questionnaire.conversation in Python: what to ask, and when to stop.
+// A form is what tamis.report.questionnaire.form.make_form writes.
 
 const SLACK = 1e-9, EQUAL = 1e-12, FAR = 1e6, FLOOR = 1e-3;
 
@@ -90,7 +90,7 @@ function limit(one, text) {
     ? value / 2 : value;
 }
 
-// What a field makes of an answer. Python: tamis.report.questionnaire_fields.Field.
+// What a field makes of an answer. Python: tamis.report.questionnaire.fields.Field.
 const field = {
   read(one, answer) {
     if (one.kind === "choice") {
@@ -150,7 +150,7 @@ const field = {
   },
 };
 
-// Probabilities and labels. Python: tamis.report.questionnaire_terms.After.
+// Probabilities and labels. Python: tamis.report.questionnaire.terms.After.
 class After {
   constructor(after) {
     Object.assign(this, after);

@@ -130,7 +130,7 @@ class PolicyEngine {
   }
 }
 
-// The conversation. Python: tamis.report.questionnaire.Questionnaire.
+// The conversation. Python: tamis.report.questionnaire.conversation.Questionnaire.
 class Questionnaire {
   constructor(form) {
     this.form = form;

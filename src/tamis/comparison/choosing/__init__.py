@@ -1,0 +1,1 @@
+"""Scores, the rule, the nested choice, the honest score."""

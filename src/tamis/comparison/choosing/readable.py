@@ -1,0 +1,104 @@
+"""Models that can be read: explained, asked, turned into a points card, exported to SQL.
+
+Which they are is known of each method (`Method.is_readable`). Here is the best of them, by the
+rule of the recommendation, for users whose recommended model cannot be read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tamis.comparison.choosing.choice import Choice
+from tamis.tables.errors import InputError
+
+if TYPE_CHECKING:
+    from tamis.comparison.comparison import Comparison
+
+__all__ = ["CARD_FEATURES", "describe_readable", "find_readable"]
+
+#: Most features of a points card.
+CARD_FEATURES = 12
+
+
+def find_readable(
+    comparison: Comparison, method: str | None = None, n_features: float | None = None
+) -> Choice:
+    """The model that the rule recommends among those that can be read.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    method : str or None
+        Only of this method.
+    n_features : float or None
+        Only with at most so many features.
+
+    Returns
+    -------
+    choice : Choice
+        InputError is raised if there is none.
+    """
+    candidates = comparison.candidates
+    allowed = np.zeros(0, dtype=bool)
+    if candidates is not None:
+        allowed = candidates.ours & candidates.readable
+        if method is not None:
+            allowed &= np.repeat(
+                [r.method.name == method for r in candidates.results],
+                [len(r.levels) for r in candidates.results],
+            )
+        if n_features is not None:
+            allowed &= np.concatenate([r.overall for r in candidates.results]) <= n_features
+    if not allowed.any():
+        able = [r.method.name for r in comparison.results if _can_be_taken(r.method)]
+        told = "no model" if method is None else f"no model of {method}"
+        told += "" if n_features is None else f" with at most {n_features:.3g} features"
+        raise InputError(
+            f"--readable: {told} in this run can be read; finished methods whose models can: "
+            f"{', '.join(able) or 'none'}."
+        )
+    assert candidates is not None
+    return candidates.choice(allowed)
+
+
+def _can_be_taken(method):
+    return method.is_readable and not method.is_baseline
+
+
+def describe_readable(comparison: Comparison) -> dict[str, Any]:
+    """The best model that can be read, and the best that fits on a card; None where none is.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        With candidates.
+
+    Returns
+    -------
+    told : dict of str to (dict or None)
+        "best" and "card", each with the method, its title and head, the number of features and
+        the score with its standard error.
+    """
+    n_kept = int(np.count_nonzero(comparison.problem.kept))
+    limits = {"best": None, "card": CARD_FEATURES - n_kept}
+    return {name: _describe(comparison, limit) for name, limit in limits.items()}
+
+
+def _describe(comparison, limit):
+    try:
+        choice = find_readable(comparison, n_features=limit)
+    except InputError:
+        return None
+    result = comparison.result(choice.method)
+    return {
+        "method": choice.method,
+        "title": result.method.title,
+        "head": result.method.head_name,
+        "level": choice.level,
+        "features_overall": choice.n_features,
+        "score": float(result.scores[choice.place]),
+        "standard_error": float(result.errors[choice.place]),
+        "is_recommended": choice == comparison.recommended,
+    }

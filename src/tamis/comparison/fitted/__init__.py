@@ -1,0 +1,1 @@
+"""The final model: its guarantees, alternatives, calibration and description."""

@@ -1,0 +1,185 @@
+"""A model of a comparison and what is said about it: the model first, its description after.
+
+`fit_model` trains and calibrates; everything that `describe` adds may fail part by part
+(`tamis.comparison.attempts`), or be interrupted, after the model has been saved.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tamis.comparison.attempts import attempt
+from tamis.comparison.choosing.choice import Choice
+from tamis.comparison.choosing.predictions import tabulate
+from tamis.comparison.fitted.final import describe_features, fit_final, outline_features
+from tamis.comparison.fitted.metrics import summarise
+from tamis.comparison.folder import RunFolder
+from tamis.comparison.further.clinical import describe_picked
+from tamis.comparison.methods.method import Trained
+from tamis.tables.classifying.prevalence import tell_assumed
+from tamis.tables.classifying.table_model import TableModel
+
+if TYPE_CHECKING:
+    from tamis.comparison.comparison import Comparison
+
+__all__ = ["Fitted", "describe", "fit_model", "save_first", "save_rest"]
+
+# The part of `not_described` that stands for all others until they are done.
+_PENDING = {"description": "the run ended before the model was described; repeat the command"}
+
+
+@dataclass
+class Fitted:
+    """A model of a comparison.
+
+    Attributes
+    ----------
+    model : TableModel
+    records : list of dict
+        Its features: see `tamis.comparison.fitted.final.describe_features`.
+    metrics : dict
+        The content of `metrics.json`.
+    trained : Trained
+        The path that it is from.
+    of_sample : TableModel
+        The model that was trained on the rows of the comparison, if the table is a sample.
+    trained_on : str or None
+        Rows that the model was trained on, if the table is a sample.
+    is_described : bool
+        Whether records and metrics are complete.
+    """
+
+    model: TableModel
+    records: list[dict[str, Any]]
+    metrics: dict[str, Any]
+    trained: Trained
+    of_sample: TableModel
+    trained_on: str | None
+    is_described: bool = False
+
+
+def fit_model(comparison: Comparison, choice: Choice) -> Fitted:
+    """Train and calibrate the model of one method and level.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    choice : Choice
+
+    Returns
+    -------
+    fitted : Fitted
+        Not described yet.
+    """
+    model, trained = fit_final(comparison, choice, comparison._trained.get(choice.method))
+    of_sample, trained_on = model, None
+    if comparison.streamed is not None:
+        finished = comparison.streamed.train_final(comparison, choice, model, trained)
+        model, trained, trained_on = finished
+    levels = range(len(trained.places))
+    comparison._features[choice.method] = [trained.features(level) for level in levels]
+    records = outline_features(comparison, choice, trained)
+    metrics = summarise(comparison, choice, records)
+    if model.head_name:  # that of this model, where the method knows only its kind
+        metrics["model"]["head"] = model.head_name
+    metrics["not_described"] = dict(_PENDING)
+    if comparison.kept is not None:
+        comparison.kept.conclude(metrics, model, choice, comparison.recommended)
+    model.scores = {
+        name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
+    }
+    return Fitted(model, records, metrics, trained, of_sample, trained_on)
+
+
+def describe(comparison: Comparison, choice: Choice, fitted: Fitted) -> None:
+    """Describe a model in its records and metrics; parts that fail are in "not_described".
+
+    Parameters
+    ----------
+    comparison : Comparison
+    choice : Choice
+    fitted : Fitted
+        Changed in place.
+    """
+    if fitted.metrics["model"]["recommended"]:
+        clinical, failed = comparison.clinical, dict(comparison.not_described)
+    else:
+        failed = dict(comparison.not_described)
+        pick = partial(describe_picked, comparison, choice)
+        clinical = attempt(failed, "misclassification", pick, {})
+    records, guarantees = describe_features(comparison, choice, fitted.trained, failed)
+    told = None
+    if fitted.trained_on is not None:
+        assert comparison.streamed is not None
+        told, checks = comparison.streamed.describe(
+            comparison, fitted.of_sample, fitted.trained_on, failed
+        )
+    for part, found in (*clinical.items(), *guarantees.items()):
+        # A number that no JSON can hold would cost all metrics.
+        if attempt(failed, part, partial(json.dumps, found, allow_nan=False)) is None:
+            (guarantees if part in guarantees else clinical)[part] = {"reason": failed[part]}
+    metrics, model = fitted.metrics, fitted.metrics["model"]
+    model |= {part: found for part, found in clinical.items() if part not in failed}
+    model["guarantees"] = guarantees
+    if told is not None:
+        metrics["streaming"] = told
+        metrics["checks"] += [check.as_dict() for check in checks]
+    metrics["not_described"] = failed
+    fitted.records, fitted.is_described = records, True
+
+
+def save_first(
+    comparison: Comparison,
+    choice: Choice,
+    folder: RunFolder,
+    guard: bool,
+    predictions: bool = False,
+) -> list[str]:
+    """Write the model, and what needs no further work, before anything else can fail.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    choice : Choice
+    folder : RunFolder
+    guard : bool
+        Whether to quote cells of tables that a spreadsheet would read as formulas.
+    predictions : bool
+        Whether to write the honest predictions of all rows.
+
+    Returns
+    -------
+    messages : list of str
+        Messages about the files.
+    """
+    fitted = comparison.fit_choice(choice)
+    assert comparison.data is not None
+    columns = comparison.data.columns
+    told = folder.write_results(fitted.model, fitted.records, fitted.metrics, columns, guard)
+    if predictions and (folder.path / "predictions.csv").is_file():
+        # Those of an earlier run would not belong to this model.
+        (folder.path / "predictions.csv").unlink()
+    if predictions and comparison.honest is not None:
+
+        def write():
+            folder.write_predictions(tabulate(comparison), guard)
+            told.append(f"predictions.csv: {tell_assumed(fitted.model)}")
+
+        attempt(comparison.not_described, "predictions", write)
+    return told
+
+
+def save_rest(comparison: Comparison, choice: Choice, folder: RunFolder, guard: bool) -> None:
+    """Describe the model, and write its features and metrics again.
+
+    Parameters
+    ----------
+    comparison, choice, folder, guard
+        As in `save_first`.
+    """
+    _, records, metrics = comparison.fitted(choice)
+    folder.write_features(records, guard)
+    folder.write_json("metrics.json", metrics)

@@ -1,0 +1,1 @@
+"""Sites, time, subgroups, fewer rows, measurement errors, other data."""

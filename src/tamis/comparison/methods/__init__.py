@@ -1,0 +1,1 @@
+"""One object per method: families, panel, baselines."""

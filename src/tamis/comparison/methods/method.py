@@ -1,0 +1,202 @@
+"""What a method of the comparison is: levels, and the training of a path at all of them.
+
+A level is a number of features, except where `level_name` says otherwise; levels go from the
+sparsest to the fullest.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._array import Matrix, is_sparse, take_columns
+from tamis._base import softmax
+from tamis.comparison.problem.problem import Part, Problem
+from tamis.paths.path import Path, Usage
+
+__all__ = ["MANY_ROWS", "Decide", "Method", "RankingMethod", "Trained", "count_levels", "dense"]
+
+#: Decisions of all classes for rows of all columns.
+Decide = Callable[[Matrix], NDArray]
+
+# Numbers of features to try; after the last one the number doubles.
+_COUNTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 100, 128)
+_FEW_COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+# Data with more rows than this get fewer levels.
+MANY_ROWS = 100_000
+
+
+@dataclass
+class Trained:
+    """The path of a method, trained on a part.
+
+    Attributes
+    ----------
+    path : Path
+    part : Part
+        Training rows.
+    places : ndarray of int of shape (n_levels,)
+        Place on the path of each level that was requested.
+    columns : ndarray of int or None
+        Columns of the part that the path uses, dense; None: all, unchanged.
+    takes_missing : bool
+        Whether missing values stay missing.
+    """
+
+    path: Path
+    part: Part
+    places: NDArray
+    columns: NDArray | None = None
+    takes_missing: bool = False
+
+    def predict(self, X: Matrix, with_missing: Matrix) -> tuple[NDArray, Usage]:
+        """Probabilities of the known classes, and the features each row needs, at all levels.
+
+        Parameters
+        ----------
+        X, with_missing : ndarray or CSR array of shape (n_rows, n_columns)
+            Rows of the columns of the part: imputed, and with missing values.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_levels, n_rows, n_classes)
+        usage : Usage
+        """
+        X = with_missing if self.takes_missing else X
+        if self.columns is not None:
+            X = dense(take_columns(X, self.columns))
+        decisions, usage = self.path.decisions_and_usage(X)
+        places = self.places
+        usage = Usage(usage.n_features[places], usage.cost[places])
+        return softmax(decisions)[places], usage
+
+    def columns_of(self, level: int) -> NDArray:
+        """Columns of the part that the model of a level can need for a row, ascending."""
+        used = self.path.required(self.places[level])
+        return used if self.columns is None else self.columns[used]
+
+    def features(self, level: int) -> NDArray:
+        """Counted features that the model of a level can need, including kept ones, ascending."""
+        return np.unique(self.part.feature_of[self.columns_of(level)])
+
+    def model(self, level: int) -> Any:
+        """The fitted classifier of a level."""
+        return self.path.model(self.places[level])
+
+
+class Method(ABC):
+    """Base of the methods.
+
+    Attributes
+    ----------
+    name, title : str
+        Name for the command line, and title for people.
+    is_baseline : bool
+        Whether it is only a baseline, which is not recommended.
+    can_be_allowed : bool
+        Whether a baseline may be recommended if the user allows it.
+    asks : bool
+        Whether each sample is asked for its own features.
+    takes_weights : bool
+        Whether a sample weight of 2 is exactly equivalent to repeating the row.
+    has_medians : bool
+        Whether its class centers are medians.
+    streams : bool
+        Whether it can be trained on chunks of rows (`fit_chunks`).
+    metric : {"l2", "l1"}
+        Whether features are compared by means or by medians.
+    level_name : str
+        What a level is.
+    importance_name : str
+        Which of `tamis.comparison.fitted.importance.IMPORTANCES` its `gains` are.
+    size_varies : bool
+        Whether the number of features of a level depends on the rows, so that it must be trained
+        on all rows to know how many features its model has.
+    is_readable : bool
+        Whether all of its models can be explained, asked, turned into a points card and exported
+        to SQL. (A card needs few features, and SQL columns without free text.)
+    head_name : str
+        Kind of classifier on the selected features, if it is a part of its own.
+    trains_with : str
+        Name of the method that it shares a training with (`train_with`); itself if empty.
+    ranks : {"one by one", "forward", None}
+        How a `RankingMethod` chooses features: each on its own, or by what it adds to others. None
+        for other methods.
+    """
+
+    name = title = ""
+    is_baseline = False
+    can_be_allowed = False
+    asks = False
+    takes_weights = False
+    has_medians = False
+    streams = False
+    metric = "l2"
+    level_name = "features"
+    importance_name = "explained_spread"
+    size_varies = True
+    is_readable = False
+    head_name = ""
+    trains_with = ""
+    ranks: str | None = None
+
+    def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
+        """Levels for a problem, with at most `limit` features."""
+        return count_levels(problem.n_features, limit, problem.n_rows)
+
+    def suits(self, problem: Problem) -> bool:
+        """Whether it can be used for a problem of this size and kind."""
+        return True
+
+    @abstractmethod
+    def train(self, part: Part, levels: Sequence[float]) -> Trained:
+        """Train the path on a part."""
+
+    def train_with(
+        self, others: Sequence[Method], part: Part, levels: Sequence[float]
+    ) -> list[Trained]:
+        """Train this method and others of the same `trains_with`, which have the same levels."""
+        return [method.train(part, levels) for method in (self, *others)]
+
+    @abstractmethod
+    def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
+        """Rough seconds of one `train`, on one core of an ordinary machine."""
+
+    def gains(self, trained: Trained, level: int) -> NDArray:
+        """How much each counted feature matters to the model of a level."""
+        return np.zeros(len(trained.part.problem.names))
+
+    def shrink(self, trained: Trained, level: int) -> tuple[NDArray, Any]:
+        """Columns of the part that a model needs, and the fitted model reduced to them."""
+        raise ValueError(f"{self.name} is a baseline, which is never used as a model.")
+
+
+class RankingMethod(Method):
+    """A method that can quickly choose features again, or train without choosing: see `ranks`."""
+
+    @abstractmethod
+    def choose(self, part: Part, k: int) -> NDArray:
+        """The k features that are chosen on a part, without kept ones."""
+
+    @abstractmethod
+    def refit(self, trained: Trained, level: int, part: Part, columns: NDArray) -> Decide:
+        """Train the model of a level on other rows and columns, without choosing anything."""
+
+
+def count_levels(n_features, limit, n_rows=0):
+    """Numbers of features along a path: few and close together at first, then doubling."""
+    most = max(1, min(n_features, limit or n_features))
+    counts = list(_FEW_COUNTS if n_rows > MANY_ROWS else _COUNTS)
+    while counts[-1] < most:
+        counts.append(2 * counts[-1])
+    return [k for k in counts if k < most] + [most]
+
+
+def dense(X: Matrix) -> NDArray:
+    """A matrix as a dense array."""
+    return X.toarray() if is_sparse(X) else X

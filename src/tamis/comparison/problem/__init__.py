@@ -1,0 +1,1 @@
+"""The rows, labels and features that all methods see."""

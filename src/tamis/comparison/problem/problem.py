@@ -1,0 +1,273 @@
+"""The problem that all methods are compared on: one matrix, counted features and labels.
+
+A counted feature is what a user counts: a number, a categorical column with all its dummies, a
+word, or a group of columns that are obtained together. `Part` is what a method sees of it:
+training rows with everything that was learned from them alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._array import Matrix, is_sparse
+from tamis._base import decided
+from tamis.centers import SparseCenterClassifier
+from tamis.comparison.problem.redundancy import drop_redundant
+from tamis.tables.preparing.preparation import Preparation
+
+__all__ = ["Part", "Problem"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Encoded data and what is known about them.
+
+    Attributes
+    ----------
+    preparation : Preparation
+        How the matrix was made, with nothing learned.
+    encoded : ndarray or CSR array of shape (n_rows, n_columns)
+        With NaN where a value is missing.
+    codes : ndarray of int64 of shape (n_rows,)
+        Class indices.
+    classes : ndarray of shape (n_classes,)
+        Labels.
+    feature_of : ndarray of int64 of shape (n_columns,)
+        Counted feature of each column.
+    names : list of str
+        Names of the counted features.
+    kept : ndarray of bool of shape (n_features,)
+        Features that are always used and not counted.
+    costs : ndarray of shape (n_features,)
+        Costs of the counted features.
+    missing : ndarray of int64
+        Columns with missing values.
+    groups, batches : ndarray of int64 of shape (n_rows,) or None
+        Sample groups, with copies of a row in one; batches that rows come from.
+    weights : ndarray of shape (n_rows,) or None
+        Sample weights.
+    times : ndarray of shape (n_rows,) or None
+        Number of copies of each row; None if there are none.
+    dates : ndarray of int64 of shape (n_rows,) or None
+        When each row was measured: places in the order of time.
+    balanced : bool
+        Whether all classes have equal weight.
+    redundancy : float or None
+        Features more correlated than this with a better one are dropped.
+    max_features : int or None
+        Largest overall number of features of a model that asks for them one at a time.
+    excluded : ndarray of bool of shape (n_features,)
+        Features that no model may use; none by default.
+    n_rows, n_features : int
+        Number of rows, and of features that can be counted.
+    """
+
+    preparation: Preparation
+    encoded: Matrix
+    codes: np.ndarray
+    classes: np.ndarray
+    feature_of: np.ndarray
+    names: list[str]
+    kept: np.ndarray
+    costs: np.ndarray
+    missing: np.ndarray
+    groups: np.ndarray | None = None
+    batches: np.ndarray | None = None
+    weights: np.ndarray | None = None
+    times: np.ndarray | None = None
+    balanced: bool = True
+    redundancy: float | None = None
+    max_features: int | None = None
+    excluded: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    dates: np.ndarray | None = None
+    n_rows: int = field(init=False)
+    n_features: int = field(init=False)
+
+    def __post_init__(self):
+        if not self.excluded.size:
+            object.__setattr__(self, "excluded", np.zeros(self.kept.size, dtype=bool))
+        n_features = int(np.count_nonzero(~self.kept & ~self.excluded))
+        object.__setattr__(self, "n_rows", self.codes.size)
+        object.__setattr__(self, "n_features", n_features)
+
+    @property
+    def frequencies(self) -> NDArray[np.float64]:
+        """Share of each class among the rows, by their weights; copies of a row count once."""
+        weights = self.weights
+        if self.times is not None:
+            weights = (1.0 if weights is None else weights) / self.times
+        return _shares(self.codes, weights, self.classes.size)
+
+    @property
+    def priors(self) -> NDArray[np.float64]:
+        """Class frequencies that probabilities stand for: equal ones if classes are balanced."""
+        n_classes = self.classes.size
+        if self.balanced:
+            return np.full(n_classes, 1 / n_classes)
+        return _shares(self.codes, self.weights, n_classes)  # as the rows are trained on
+
+    def digest(self) -> str:
+        """Hash of everything that the outcomes of tasks depend on, apart from the options."""
+        hasher = hashlib.blake2b(digest_size=16)
+        matrix = self.encoded
+        is_dense = not is_sparse(matrix)
+        parts = [matrix] if is_dense else [matrix.data, matrix.indices, matrix.indptr]
+        parts += [self.codes, self.feature_of, self.kept, self.costs]
+        parts += [self.groups, self.batches, self.weights, self.dates]
+        for part in parts:
+            if part is not None:
+                hasher.update(str(part.shape).encode())
+                hasher.update(np.ascontiguousarray(part).data)
+        hasher.update(json.dumps([self.names, self.classes.tolist()]).encode())
+        return hasher.hexdigest()
+
+    def train_part(self, rows: NDArray, codes: NDArray, seed: int) -> Part:
+        """Prepare some rows for training.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Training rows.
+        codes : ndarray of int64 of shape (n_rows,)
+            Class of each row; shuffled in a permutation.
+        seed : int
+
+        Returns
+        -------
+        part : Part
+        """
+        encoded = self.encoded if rows.size == self.n_rows else self.encoded[rows]
+        weights = None if self.weights is None else self.weights[rows]
+        preparation = self.preparation.learn(encoded, self.missing, weights)
+        known, inner = np.unique(codes[rows], return_inverse=True)
+        X = preparation.finish(encoded)
+        columns = np.flatnonzero(~self.excluded[self.feature_of] & ~preparation.unused)
+        X = X if columns.size == X.shape[1] else X[:, columns]
+        if self.redundancy is not None:
+            left = drop_redundant(
+                X, inner, self.feature_of[columns], self.kept, self.redundancy, weights
+            )
+            X, columns = X if left.size == X.shape[1] else X[:, left], columns[left]
+        return Part(
+            problem=self,
+            preparation=preparation,
+            rows=rows,
+            columns=columns,
+            X=X,
+            codes=inner.astype(np.int64),
+            known=known,
+            weights=weights,
+            seed=seed,
+            groups=None if self.groups is None else self.groups[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Part:
+    """Training rows, and what was learned from them before any method.
+
+    Attributes
+    ----------
+    problem : Problem
+    preparation : Preparation
+        Learned from these rows.
+    rows : ndarray of int of shape (n_train,)
+        Rows of the problem.
+    columns : ndarray of int
+        Columns of the problem that were not dropped, ascending.
+    X : ndarray or CSR array of shape (n_train, len(columns))
+        The data, imputed.
+    codes : ndarray of int64 of shape (n_train,)
+        Index into `known` for each row.
+    known : ndarray of int64
+        Classes that occur in these rows.
+    weights : ndarray of shape (n_train,) or None
+        Sample weights.
+    seed : int
+    groups : ndarray of int64 of shape (n_train,) or None
+        Sample groups.
+    feature_of : ndarray of int64 of shape (len(columns),)
+        Counted feature of each remaining column.
+    present : ndarray of int64
+        Remaining counted features, ascending.
+    class_weight : {"balanced", None}
+        Value of the estimators' parameter `class_weight`.
+    """
+
+    problem: Problem
+    preparation: Preparation
+    rows: np.ndarray
+    columns: np.ndarray
+    X: Matrix
+    codes: np.ndarray
+    known: np.ndarray
+    weights: np.ndarray | None
+    seed: int
+    groups: np.ndarray | None = None
+    feature_of: np.ndarray = field(init=False)
+    present: np.ndarray = field(init=False)
+    class_weight: str | None = field(init=False)
+
+    def __post_init__(self):
+        feature_of = self.problem.feature_of[self.columns]
+        object.__setattr__(self, "feature_of", feature_of)
+        object.__setattr__(self, "present", np.unique(feature_of))
+        object.__setattr__(self, "class_weight", "balanced" if self.problem.balanced else None)
+
+    def test_rows(self, rows: NDArray) -> tuple[Matrix, Matrix]:
+        """Imputed rows, and rows with missing values, of the remaining columns."""
+        encoded = self.problem.encoded[rows]
+        X = self._present(self.preparation.finish(encoded))
+        if not self._may_miss:
+            return X, X
+        return X, self._present(self.preparation.finish(encoded, impute=False))
+
+    @cached_property
+    def with_missing(self) -> Matrix:
+        """The data with NaN where a value is missing; few methods need them."""
+        return self.test_rows(self.rows)[1] if self._may_miss else self.X
+
+    @property
+    def _may_miss(self):
+        """Whether values are missing, or rare categories that count as missing."""
+        pools = self.preparation.pools.values()
+        return bool(self.problem.missing.size) or any(p.rare and not p.is_other for p in pools)
+
+    def _present(self, X):
+        """The remaining columns."""
+        return X if self.columns.size == X.shape[1] else X[:, self.columns]
+
+    def columns_of(self, features: NDArray) -> NDArray:
+        """Remaining columns of some counted features, ascending."""
+        wanted = np.zeros(len(self.problem.names), dtype=bool)
+        wanted[features] = True
+        return np.flatnonzero(wanted[self.feature_of])
+
+    @cached_property
+    def gains(self) -> NDArray:
+        """Gains of sparse centers, of all counted features."""
+        gains = SparseCenterClassifier(None).fit(self.X, self.codes, decided(self.weights)).gains_
+        return np.bincount(self.feature_of, weights=gains, minlength=len(self.problem.names))
+
+    def best_features(self, k: int) -> NDArray:
+        """The kept features and the k others of largest gain, ascending; none without gain.
+
+        If no feature has a gain and none is kept, the first k: a model needs at least one.
+        """
+        kept = self.problem.kept
+        free = np.where(kept, 0.0, self.gains)
+        order = np.argsort(-free, kind="stable")[: min(k, np.count_nonzero(free > 0))]
+        if not order.size and not kept.any():
+            order = self.present[:k]
+        return np.sort(np.concatenate([np.flatnonzero(kept), order]))
+
+
+def _shares(codes, weights, n_classes):
+    counts = np.bincount(codes, weights, n_classes)
+    return counts / counts.sum()

@@ -1,0 +1,1 @@
+"""Tasks, workers and checkpoints."""

@@ -1,0 +1,96 @@
+"""The checkpoints of a comparison: which data, options and versions they belong to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tamis import __version__
+from tamis.comparison.running.store import ManifestMismatch, Store
+from tamis.tables.errors import InputError
+
+if TYPE_CHECKING:
+    from tamis.comparison.callbacks import Callback
+    from tamis.comparison.options import Options
+    from tamis.comparison.problem.problem import Problem
+    from tamis.comparison.settings import Settings
+
+__all__ = ["open_store", "versions"]
+
+# 2 since linear and kernel panels are methods of their own.
+_FORMAT = 2
+
+
+def open_store(
+    folder: str | PathLike,
+    problem: Problem,
+    options: Options,
+    settings: Settings,
+    *,
+    force: bool = False,
+    only_finished: bool = False,
+    callbacks: Sequence[Callback] = (),
+) -> Store:
+    """Open the checkpoints of a comparison.
+
+    Parameters
+    ----------
+    folder : str or path-like
+    problem : Problem
+    options : Options
+    settings : Settings
+    force : bool
+        Whether checkpoints of a different comparison are discarded.
+    only_finished : bool
+        Whether they will only be read: none is discarded, of whichever format.
+    callbacks : sequence of Callback
+        Told of damaged and discarded checkpoints.
+
+    Returns
+    -------
+    store : Store
+        InputError is raised if the folder holds those of a different comparison.
+    """
+
+    def tell(message):
+        for callback in callbacks:
+            callback.on_message(message)
+
+    if only_finished:
+        _require_format(folder)
+    words = options.words | {"folds": settings.n_folds, "repeats": settings.n_repeats}
+    manifest = {
+        "format": _FORMAT,
+        "data": problem.digest(),
+        "options": json.loads(json.dumps(words, default=str)),
+        "versions": versions(),
+    }
+    try:
+        return Store(folder, manifest, force, tell=tell)
+    except ManifestMismatch as error:
+        raise InputError(
+            f"{folder} holds results of a different comparison ({error}). Use another folder, or "
+            "--force to discard them."
+        ) from error
+
+
+def _require_format(folder):
+    try:
+        known = json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if isinstance(known, dict) and known.get("format") != _FORMAT:
+        raise InputError(
+            f"{folder} holds checkpoints of another version of tamis, which cannot be used; "
+            "repeat tamis fit."
+        )
+
+
+def versions():
+    """Versions that a result depends on."""
+    names = ("numpy", "scipy", "scikit-learn", "numba")
+    return {"tamis": __version__, **{name: version(name) for name in names}}

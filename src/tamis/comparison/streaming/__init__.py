@@ -1,0 +1,1 @@
+"""A sample chooses, all rows train and verify."""

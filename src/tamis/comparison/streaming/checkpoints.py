@@ -1,0 +1,119 @@
+"""Checkpoints of a streamed table: the result of each pass as arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable
+from os import PathLike
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tamis.comparison.running.store import ManifestMismatch, Store
+from tamis.tables.errors import InputError
+from tamis.tables.formats.sampling import Sketch
+from tamis.tables.formats.table_file import as_text, from_text
+from tamis.tables.preparing.streamed_preparation import ColumnSurvey
+
+__all__ = ["Passes", "digest_file", "open_store", "read_survey", "write_survey"]
+
+_BLOCK = 1 << 22
+
+
+def digest_file(path: PathLike) -> str:
+    """Hash of the content of a file."""
+    hasher = hashlib.blake2b(digest_size=16)
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            hasher.update(block)
+    return hasher.hexdigest()
+
+
+def open_store(
+    folder: str | PathLike, manifest: dict[str, Any], force: bool, tell: Callable[[str], None]
+) -> Store:
+    """The checkpoints of a streamed table; raises InputError if they are of another one.
+
+    Parameters
+    ----------
+    folder : str or path
+    manifest : dict
+        What the checkpoints belong to.
+    force : bool
+        Whether checkpoints of something else are discarded.
+    tell : callable
+        Called with messages for the user.
+
+    Returns
+    -------
+    store : Store
+    """
+    manifest = json.loads(json.dumps(manifest, default=str))  # tuples become lists
+    try:
+        return Store(folder, manifest, force, tell=tell)
+    except ManifestMismatch as error:
+        raise InputError(
+            f"{folder} holds results of a different comparison ({error}). Use another folder, or "
+            "--force to discard them."
+        ) from error
+
+
+class Passes:
+    """Results of passes over a file, which are saved and found again.
+
+    Parameters
+    ----------
+    store : Store or None
+    tell : callable
+        Called with messages for the user.
+    """
+
+    def __init__(self, store: Store | None, tell: Callable[[str], None]) -> None:
+        self.store, self.tell = store, tell
+
+    def __call__(
+        self, key: str, message: str, make: Callable[[], dict[str, NDArray]]
+    ) -> dict[str, NDArray]:
+        """The arrays of a pass: found, or made and saved."""
+        found = None if self.store is None else self.store.load(key)
+        if found is None:
+            self.tell(message)
+            found = make()
+            if self.store is not None:
+                self.store.save(key, found)
+        return found
+
+
+def write_survey(survey: ColumnSurvey) -> dict[str, NDArray]:
+    """A survey as arrays."""
+    return {
+        "missing": survey.missing,
+        "ranges": survey.ranges,
+        "row_numbers": survey.rows.numbers,
+        "row_counts": survey.rows.counts,
+        "class_weights": survey.class_weights,
+        "about": as_text(
+            {
+                "n_rows": survey.n_rows,
+                "size": survey.rows.size,
+                "counts": survey.counts,
+                "lost_words": sorted(survey.lost_words),
+            }
+        ),
+    }
+
+
+def read_survey(arrays: dict[str, NDArray]) -> ColumnSurvey:
+    """The survey of `write_survey`."""
+    about = from_text(arrays["about"])
+    return ColumnSurvey(
+        about["n_rows"],
+        arrays["missing"],
+        arrays["ranges"],
+        {name: Counter(counts) for name, counts in about["counts"].items()},
+        Sketch(about["size"], arrays["row_numbers"], arrays["row_counts"]),
+        arrays["class_weights"],
+        frozenset(about["lost_words"]),
+    )

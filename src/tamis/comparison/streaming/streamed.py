@@ -1,0 +1,360 @@
+"""Tables larger than memory: choose on a sample, train on everything, verify on the rest.
+
+A file is read several times, some rows at a time; each pass has bounded memory, O(columns x
+classes + one chunk + the sample):
+
+1. labels and sample groups of all N rows; they give the sample of at most k rows
+   (`tamis.tables.formats.sampling`), a function of the seed and the rows alone;
+2. the rows of the sample, as a table in memory;
+3. the columns of all rows: categories, words, ranges, missing values, copies
+   (`tamis.tables.preparing.streamed_preparation`), which give the columns of the matrix, (N, d);
+4. all methods are compared on the sample, (k, d), like any table in memory;
+5. if the model is one of sparse centers, it is trained on all N rows: medians that replace missing
+   values, then class means in one pass, or class medians in a few (`fit_chunks`). The number of
+   features is that of the choice; the features are those of largest gain in all rows;
+6. the recommended model, trained on the sample, predicts the N - k rows outside it
+   (`tamis.comparison.streaming.verification`): an honest score of many rows.
+
+What a pass found is saved as a checkpoint, so that an interrupted run repeats no finished pass.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._array import take_columns
+from tamis._base import WeightSummary
+from tamis.comparison.checks import Check
+from tamis.comparison.choosing.choice import Choice
+from tamis.comparison.choosing.results import MethodResult
+from tamis.comparison.comparison import Comparison
+from tamis.comparison.fitted.final import make_model
+from tamis.comparison.methods.families import Centers
+from tamis.comparison.methods.method import Trained
+from tamis.comparison.options import Options
+from tamis.comparison.prepare import find_disguised
+from tamis.comparison.running.checkpoints import versions
+from tamis.comparison.stream_decision import Decision
+from tamis.comparison.streaming.checkpoints import (
+    Passes,
+    digest_file,
+    open_store,
+    read_survey,
+    write_survey,
+)
+from tamis.comparison.streaming.description import all_rows, describe_stream, sampled_rows
+from tamis.tables.classifying.table_model import TableModel
+from tamis.tables.classifying.unusual import observe
+from tamis.tables.columns.table import Table
+from tamis.tables.formats.sampling import RowSample
+from tamis.tables.formats.source import Source, available_memory
+from tamis.tables.formats.table_file import as_text, from_text, read_arrays, write_arrays
+from tamis.tables.preparing.preparation import Preparation
+from tamis.tables.preparing.streamed_preparation import ColumnSurvey, learn_rows, survey_columns
+from tamis.tables.reading.readers import read_for_command
+from tamis.tables.reading.row_stream import RowStream, read_header, survey_rows
+
+__all__ = ["Streamed", "open_stream"]
+
+# Largest memory for counts of digits, with medians.
+_COUNT_BYTES = 2e8
+
+
+@dataclass
+class Streamed:
+    """A table that is streamed.
+
+    Attributes
+    ----------
+    decision : Decision
+    stream : RowStream
+        All rows.
+    table : Table
+        The sample.
+    survey : ColumnSurvey
+        Of the columns of all rows.
+    ignored : list of str
+        Columns in which copies of a row may differ.
+    duplicates : {"group", "keep", "drop"}
+    passes : Passes
+    """
+
+    decision: Decision
+    stream: RowStream
+    table: Table
+    survey: ColumnSurvey
+    ignored: list[str]
+    duplicates: str
+    passes: Passes
+
+    @property
+    def n_rows(self) -> int:
+        """Labelled rows of the file."""
+        return self.survey.n_rows
+
+    def train_final(
+        self, comparison: Comparison, choice: Choice, model: TableModel, trained: Trained
+    ) -> tuple[TableModel, Trained, str]:
+        """Train a model on all rows, if its method can.
+
+        Parameters
+        ----------
+        comparison : Comparison
+            Of the sample.
+        choice : Choice
+        model : TableModel
+            Trained on the sample.
+        trained : Trained
+            Its path.
+
+        Returns
+        -------
+        model, trained
+            On all rows, or as they were.
+        final : str
+            Rows that they were trained on.
+        """
+        result = comparison.result(choice.method)
+        assert result is not None
+        final = sampled_rows(self)
+        if not result.method.streams:
+            final += f" ({choice.method} needs its rows in memory)"
+        elif comparison.kept is not None:
+            final += " (the calibration set must not be used for training)"
+        elif self.duplicates == "drop":
+            final += " (duplicates are dropped in memory)"
+        else:
+            trained, learned = self.train(result, trained)
+            prepare = partial(self.prepare_model, comparison.problem, learned)
+            model = make_model(comparison, result, choice.place, trained, prepare)
+            final = all_rows(self)
+        # The sample has more of rare classes.
+        frequencies = self.survey.class_weights / self.survey.class_weights.sum()
+        return replace(model, frequencies=frequencies), trained, final
+
+    def describe(
+        self,
+        comparison: Comparison,
+        model: TableModel,
+        final: str,
+        failed: dict[str, str],
+    ) -> tuple[dict[str, Any], list[Check]]:
+        """Score a model of the sample outside it, and say what was streamed.
+
+        Parameters and returned values are those of `describe_stream`.
+        """
+        return describe_stream(self, comparison, model, final, failed)
+
+    # Training on all rows.
+
+    def train(self, result: MethodResult, trained: Trained) -> tuple[Trained, Preparation]:
+        """Train a method on all rows.
+
+        Parameters
+        ----------
+        result : MethodResult
+            Its method `streams`.
+        trained : Trained
+            The path on the sample.
+
+        Returns
+        -------
+        trained : Trained
+            The path on all rows, with the part of the sample.
+        preparation : Preparation
+            Learned from all rows; it replaces missing values of columns that have some.
+        """
+        part, method = trained.part, result.method
+        assert isinstance(method, Centers)
+        problem = part.problem
+        missing = np.flatnonzero(self.survey.missing[: len(problem.preparation.numbers)])
+        # Which categories are rare was learned from the sample, as the columns of the part.
+        layout = replace(problem.preparation, pools=part.preparation.pools)
+        preparation = self._learn(layout, problem.encoded, missing, "training", "in training")
+        # What the training depends on, apart from the file and how it is read.
+        given = part.columns, part.feature_of, problem.kept, np.array(problem.balanced)
+        left = hashlib.blake2b(b"".join(map(np.ndarray.tobytes, given)), digest_size=8).hexdigest()
+
+        def chunks() -> Iterator[tuple]:
+            for chunk in self.stream:
+                X = preparation.finish(preparation.encode(chunk.table))
+                X = X if part.columns.size == X.shape[1] else take_columns(X, part.columns)
+                if chunk.codes.size:
+                    yield X, chunk.codes, chunk.weights
+
+        def make():
+            most = min(_COUNT_BYTES, available_memory() / 4)
+            return method.fit_chunks(part, chunks, most)
+
+        told = f"training {method.name} on all {self.n_rows:,} rows"
+        found = self.passes(f"trained-{method.name}-{left}", told, make)
+        return method.path_of(found, part, list(result.levels)), preparation
+
+    def prepare_model(self, problem: Any, learned: Preparation, used: NDArray) -> Preparation:
+        """The preparation of a model with some columns, learned from all rows.
+
+        Parameters
+        ----------
+        problem : Problem
+            The sample.
+        learned : Preparation
+            From `train`.
+        used : ndarray of int
+            Columns of the matrix.
+
+        Returns
+        -------
+        preparation : Preparation
+            It replaces missing values of all its columns.
+        """
+        n_numbers = len(learned.numbers)
+        full = used[used < n_numbers]
+        full = full[self.survey.missing[full] == 0]
+        if full.size:
+            key = hashlib.blake2b(full.tobytes(), digest_size=8).hexdigest()
+            layout = replace(problem.preparation, pools=learned.pools)
+            more = self._learn(layout, problem.encoded, full, f"model-{key}", "in new rows")
+            learned = replace(learned, fill=np.where(more.fill == 0, learned.fill, more.fill))
+        seen = observe(problem.preparation.restrict(used), problem.encoded[:, used])
+        return replace(learned.restrict(used), spreads=seen.spreads, whole=seen.whole)
+
+    def _learn(self, layout, encoded, columns, key, where):
+        """Learn from all rows what replaces missing values of some columns of numbers."""
+
+        def make():
+            ranges = self.survey.ranges
+            learned = learn_rows(self.stream, layout, encoded, columns, ranges)
+            arrays = {"fill": learned.fill}
+            for at, text in enumerate(learned.texts.values()):
+                arrays[f"idf{at}"] = np.zeros(0) if text.idf is None else text.idf
+            return arrays
+
+        has_words = layout.categories or any(t.kind == "tfidf" for t in layout.texts.values())
+        if not columns.size and not has_words:
+            fill = np.zeros(layout.n_columns)
+            return replace(layout, fill=fill, ranges=self.survey.ranges)
+        told = f"finding what replaces missing values {where}, in all {self.n_rows:,} rows"
+        found = self.passes(f"learned-{key}", told, make)
+        texts = {
+            name: replace(text, idf=found[f"idf{at}"] if text.kind == "tfidf" else None)
+            for at, (name, text) in enumerate(layout.texts.items())
+        }
+        return replace(layout, fill=found["fill"], texts=texts, ranges=self.survey.ranges)
+
+
+def open_stream(
+    path: str | PathLike,
+    reading: Mapping[str, Any],
+    options: Options,
+    decision: Decision,
+    *,
+    folder: str | PathLike | None = None,
+    force: bool = False,
+    tell: Callable[[str], None] = lambda message: None,
+) -> tuple[Table, Streamed | None]:
+    """Draw the sample of a table, and look at the columns of all its rows.
+
+    Parameters
+    ----------
+    path : str or path
+    reading : mapping
+        Options of `read_table`, with "target".
+    options : Options
+        Of the comparison.
+    decision : Decision
+    folder : str or path or None
+        Where finished passes are saved.
+    force : bool
+        Whether passes over a different file in that folder are discarded.
+    tell : callable
+        Called with messages for the user.
+
+    Returns
+    -------
+    table : Table
+        The sample.
+    streamed : Streamed or None
+        None if the sample has all rows.
+    """
+    source = Source(path, reading.get("format"))
+    assert decision.sample_rows is not None
+    store = None
+    if folder is not None:
+        given = {**reading, "max_size": None, "sample_rows": decision.sample_rows}
+        given |= {name: getattr(options, name) for name in ("vectorizer", "ngrams", "seed")}
+        manifest = {"data": digest_file(source.path), "options": given, "versions": versions()}
+        store = open_store(folder, manifest, force, tell)
+    passes = Passes(store, tell)
+    header = read_header(source, reading)
+
+    def survey():
+        known = header
+        found = survey_rows(path, reading, known, decision.sample_rows, options.seed)
+        if header.groups is not None and not found.has_small_groups:
+            known = replace(header, groups=None)
+            found = survey_rows(path, reading, known, decision.sample_rows, options.seed)
+        sample = found.draw(known.target, known.groups)
+        about = {"classes": found.classes, "is_all": sample is None, "groups": known.groups}
+        if sample is not None:
+            about |= {"threshold": sample.threshold, "unlabelled": sample.unlabelled}
+            about["weights"] = None if sample.weights is None else asdict(sample.weights)
+        extra = np.zeros(0, dtype=np.uint64) if sample is None else sample.extra
+        return {"about": as_text(about), "extra": extra}
+
+    found = passes("rows", f"reading the labels of {source.name}", survey)
+    about = from_text(found["about"])
+    keep = None
+    if not about["is_all"]:
+        keep = RowSample(
+            options.seed,
+            header.target,
+            about["groups"],
+            about["threshold"],
+            found["extra"],
+            tuple(about["unlabelled"]),
+            None if about.get("weights") is None else WeightSummary(**about["weights"]),
+        )
+
+    def read():
+        # The decision has seen to it that the sample fits.
+        given = {**reading, "max_size": reading["max_size"] if keep is None else None}
+        return write_arrays(read_for_command(path, keep_rows=keep, **given))
+
+    table = read_arrays(passes("sample", f"reading a sample of {source.name}", read))
+    if keep is None:
+        table.notes.append("streaming: the sample has all rows, so everything is in memory")
+        return table, None
+    stream = RowStream.of(path, reading, header, keep, table)
+    times, counters = find_disguised(table.columns)
+    ignored = [*times, *counters]
+
+    def look():
+        given = {"vectorizer": options.vectorizer, "ngrams": options.ngrams, "ignored": ignored}
+        return write_survey(survey_columns(stream, **given)) | {"notes": as_text(stream.notes)}
+
+    found = passes("columns", f"reading all columns of {source.name}", look)
+    columns = read_survey(found)
+    total = sum(about["classes"].values())
+    table.notes.append(
+        f"streamed: methods are compared on a random sample of {table.n_rows:,} of {total:,} rows"
+    )
+    table.notes.extend(from_text(found["notes"]))
+    if keep.groups != header.groups:
+        table.notes.append(
+            f"the groups in {header.groups!r} are too large for the sample: it has rows of all "
+            "groups, so there is no score of rows outside it"
+        )
+    if columns.lost_words:
+        table.notes.append(
+            f"{', '.join(sorted(columns.lost_words))}: too many different words; some that occur "
+            "in few rows are not used"
+        )
+    return table, Streamed(decision, stream, table, columns, ignored, options.duplicates, passes)

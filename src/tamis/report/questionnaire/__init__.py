@@ -1,0 +1,1 @@
+"""Conversations with one person, in the terminal and on a page."""

@@ -1,0 +1,1 @@
+"""Classifiers of tables, and what is said about their predictions."""

@@ -1,0 +1,304 @@
+"""Why rows have their labels, in the user's columns.
+
+Centers, medians and primal-dual: the margin of the predicted class over the runner-up, the
+logarithm of the ratio of their probabilities, is a base plus one contribution per counted feature;
+the columns of one feature (its categories, a feature group) are added up. Landmarks: the nearest
+training rows. Datum-wise: the features asked for, and the prediction after each.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamis._array import is_sparse
+from tamis.tables.classifying.table_model import TableModel
+from tamis.tables.columns.table import Columns
+from tamis.tables.preparing.preparation import Preparation
+
+__all__ = [
+    "Margins",
+    "Nearest",
+    "Sequences",
+    "Values",
+    "explain_margins",
+    "explain_nearest",
+    "explain_sequences",
+]
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Contributions to the margins of some rows.
+
+    Attributes
+    ----------
+    labels, runners_up : ndarray of shape (n_rows,)
+        Predicted classes, and the most probable of the others.
+    probabilities : ndarray of shape (n_rows,)
+        Probabilities of the predicted classes.
+    margins : ndarray of shape (n_rows,)
+        Logarithm of the predicted class's probability over the runner-up's. Negative if another
+        class is more probable at the prevalence that is shown.
+    features : list of str
+        Counted features.
+    values : ndarray of shape (n_rows, n_features)
+        Contributions; their sum and `base` are the margin.
+    base : ndarray of shape (n_rows,)
+        The margin where no feature contributes.
+    """
+
+    labels: np.ndarray
+    runners_up: np.ndarray
+    probabilities: np.ndarray
+    margins: np.ndarray
+    features: list
+    values: np.ndarray
+    base: np.ndarray
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """Nearest landmarks of some rows, in the best member of the ensemble.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_rows,)
+        Predicted classes, by the whole ensemble.
+    probabilities : ndarray of shape (n_rows,)
+        Probabilities of the predicted classes.
+    rows : ndarray of int of shape (n_rows, n_nearest)
+        Training rows, counted from 0.
+    row_labels : ndarray of shape (n_rows, n_nearest)
+        Labels of the training rows.
+    distances : ndarray of shape (n_rows, n_nearest)
+    """
+
+    labels: np.ndarray
+    probabilities: np.ndarray
+    rows: np.ndarray
+    row_labels: np.ndarray
+    distances: np.ndarray
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """The features that some rows were asked for.
+
+    Attributes
+    ----------
+    asked : list of list of str
+        Features in the order of the questions.
+    labels : list of ndarray of shape (n_questions + 1,)
+        Predicted classes before the first question and after each.
+    probabilities : list of ndarray of shape (n_questions + 1,)
+        Probabilities of the predicted classes.
+    """
+
+    asked: list
+    labels: list
+    probabilities: list
+
+
+def explain_margins(
+    model: TableModel, table: Columns, prevalence: NDArray | None = None
+) -> Margins:
+    """Contributions of features to the margin of the predicted class over the runner-up.
+
+    Parameters
+    ----------
+    model : TableModel
+        A model of centers, medians or primal-dual.
+    table : Columns
+    prevalence : ndarray of shape (n_classes,) or None
+        Class frequencies that probabilities are given for; None: those the model assumes.
+
+    Returns
+    -------
+    margins : Margins
+    """
+    X = model.prepare(table)
+    predicted, probabilities = model.decided(
+        model.estimator.predict_proba(X), prevalence=prevalence
+    )
+    runners_up = _second(predicted, probabilities)
+    explanation = model.estimator.explain(X)
+    features = list(dict.fromkeys(model.preparation.features))
+    member = _membership(model.preparation.features, features)
+    if len(model.classes_) == 2:
+        # Towards the second class: the sign shows which of the two was predicted.
+        sign = np.where(predicted == 1, 1.0, -1.0)
+        values = _dense(explanation.values @ member) * sign[:, None]
+        base = explanation.base * sign
+    else:
+        parts = explanation.values
+        if not isinstance(parts, list):
+            parts = [parts[:, :, c] for c in range(len(model.classes_))]
+        values = np.zeros((X.shape[0], len(features)))
+        for c, part in enumerate(parts):
+            sums = _dense(part @ member)
+            values[predicted == c] += sums[predicted == c]
+            values[runners_up == c] -= sums[runners_up == c]
+        base = explanation.base[predicted] - explanation.base[runners_up]
+    values, base = values / model.temperature, base / model.temperature
+    if model.recalibration is not None:
+        site = model.recalibration
+        values, base = values / site.temperature, base / site.temperature
+        base = base + site.intercept[predicted] - site.intercept[runners_up]
+    if prevalence is not None:
+        logs = np.log(prevalence / model.priors)
+        base = base + logs[predicted] - logs[runners_up]
+    return Margins(
+        labels=model.classes_[predicted],
+        runners_up=model.classes_[runners_up],
+        probabilities=probabilities[np.arange(predicted.size), predicted],
+        margins=values.sum(axis=1) + base,
+        features=features,
+        values=values,
+        base=base,
+    )
+
+
+def explain_nearest(
+    model: TableModel, table: Columns, n_nearest: int, prevalence: NDArray | None = None
+) -> Nearest:
+    """Nearest landmarks of each row.
+
+    Parameters
+    ----------
+    model : TableModel
+        A model of landmarks.
+    table : Columns
+    n_nearest : int
+    prevalence : ndarray of shape (n_classes,) or None
+        Class frequencies that probabilities are given for; None: those the model assumes.
+
+    Returns
+    -------
+    nearest : Nearest
+    """
+    X = model.prepare(table)
+    X = _dense(X)
+    predicted, probabilities = model.decided(
+        model.estimator.predict_proba(X), prevalence=prevalence
+    )
+    explained = model.estimator.explain(X, n_nearest)
+    return Nearest(
+        model.classes_[predicted],
+        probabilities[np.arange(predicted.size), predicted],
+        explained.rows,
+        explained.labels,
+        explained.distances,
+    )
+
+
+def explain_sequences(
+    model: TableModel, table: Columns, prevalence: NDArray | None = None
+) -> Sequences:
+    """The features each row is asked for, and the prediction after each.
+
+    Parameters
+    ----------
+    model : TableModel
+        A datum-wise model.
+    table : Columns
+    prevalence : ndarray of shape (n_classes,) or None
+        Class frequencies that probabilities are given for; None: those the model assumes.
+
+    Returns
+    -------
+    sequences : Sequences
+    """
+    questions = model.estimator.explain(model.prepare(table))
+    asked, labels, chances = [], [], []
+    for names, order, running in zip(
+        questions.names, questions.order, questions.probabilities, strict=True
+    ):
+        n = int((order >= 0).sum())
+        predicted, probabilities = model.decided(running[: n + 1], prevalence=prevalence)
+        asked.append(names[:n].tolist())
+        labels.append(model.classes_[predicted])
+        chances.append(probabilities[np.arange(n + 1), predicted])
+    return Sequences(asked, labels, chances)
+
+
+class Values:
+    """Values of counted features, as they are in a table.
+
+    Parameters
+    ----------
+    preparation : Preparation
+    table : Columns
+    fills : bool
+        Whether missing values were replaced: then by what is shown.
+    """
+
+    def __init__(self, preparation: Preparation, table: Columns, fills: bool = False) -> None:
+        self.table, self.preparation = table, preparation
+        self.fills: dict[str, str] = {}
+        if fills:
+            pairs = zip(preparation.numbers, preparation.fill, strict=False)
+            self.fills = {name: _short(fill) for name, fill in pairs}
+            self.fills |= preparation.replacements()
+        self.sources: dict[str, dict[str, None]] = {}
+        self.words: dict[str, Any] = {}
+        n_words = sum(len(text.words) for text in preparation.texts.values())
+        first_word = preparation.n_columns - n_words
+        features, sources = preparation.features, preparation.sources
+        for feature, source in zip(features[:first_word], sources[:first_word], strict=True):
+            self.sources.setdefault(feature, {})[source] = None
+        if n_words:
+            self.counts = sparse.csr_array(preparation.encode(table))
+            self.words = {features[j]: j for j in range(first_word, preparation.n_columns)}
+        self.places = {name: j for j, name in enumerate(table.numeric_names.tolist())}
+
+    def tell(self, row: int, feature: str) -> str:
+        """The value of a feature in a row; what replaced it, or "", where it is missing.
+
+        The value of a word is how often it occurs; a feature of several columns shows all of them,
+        with their names.
+        """
+        if feature in self.words:
+            return _short(self.counts[row, self.words[feature]])
+        names = list(self.sources[feature])
+        if len(names) == 1:
+            return self._one(row, names[0])
+        return "; ".join(f"{name}={self._one(row, name)}" for name in names)
+
+    def _one(self, row, name):
+        if name in self.table.others:
+            value = self.table.others[name][row]
+            if value is not None and not self.preparation.reads_as_missing(name, value):
+                return str(value)
+            value = "" if value is None else str(value)
+        else:
+            value = self.table.numeric[row, self.places[name]]
+            if not np.isnan(value):
+                return _short(value)
+            value = ""
+        return f"{value} (missing, {self.fills[name]})".lstrip() if name in self.fills else value
+
+
+def _second(predicted, probabilities):
+    """The most probable classes besides the predicted ones."""
+    others = probabilities.copy()
+    others[np.arange(predicted.size), predicted] = -1.0
+    return others.argmax(axis=1)
+
+
+def _membership(of_column, features):
+    """CSR of shape (n_columns, n_features) that adds up the columns of each feature."""
+    place = {name: j for j, name in enumerate(features)}
+    columns = [place[name] for name in of_column]
+    n = len(columns)
+    return sparse.csr_array((np.ones(n), (np.arange(n), columns)), shape=(n, len(features)))
+
+
+def _dense(X):
+    return X.toarray() if is_sparse(X) else np.asarray(X)
+
+
+def _short(value):
+    return f"{float(value):.10g}"

@@ -1,0 +1,1 @@
+"""Columns: their kinds, roles, words, categories and missing values."""

@@ -1,0 +1,190 @@
+"""CSV and TSV: all columns of a file, of which those without any word become one matrix."""
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.tables.columns.coded import Coded, CodedBuilder
+from tamis.tables.columns.raw import RawTable, find_column
+from tamis.tables.columns.values import is_number
+from tamis.tables.errors import EmptyTableError
+from tamis.tables.formats.batches import read_batches, release_unused
+from tamis.tables.formats.sampling import KeptRows
+from tamis.tables.formats.source import COLUMN, WORD, Source
+from tamis.tables.formats.text import Dialect, sniff
+
+if TYPE_CHECKING:
+    from tamis.tables.formats.sampling import KeepRows
+
+__all__ = ["MatrixBuilder", "coded", "expected_rows", "read_delimited"]
+
+# Blocks of this size are given back to the system as soon as they have been copied.
+_BLOCK_VALUES = 1 << 22
+
+
+class MatrixBuilder:
+    """A matrix that is read in batches, with little more memory than it needs in the end.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns.
+    n_rows : int
+        Expected number of rows; memory for rows that do not come is never touched.
+    """
+
+    def __init__(self, n_columns: int, n_rows: int = 0):
+        self.n_rows = 0
+        self._n_columns = n_columns
+        self._most = max(1, n_rows, -(-_BLOCK_VALUES // max(1, n_columns)))
+        self._blocks: list[NDArray] = []
+
+    def add(self, rows: NDArray) -> None:
+        """Append rows."""
+        start = 0
+        while start < len(rows):
+            at = self.n_rows % self._most
+            if at == 0:
+                self._blocks.append(np.empty((self._most, self._n_columns)))
+            some = rows[start : start + self._most - at]
+            self._blocks[-1][at : at + len(some)] = some
+            self.n_rows += len(some)
+            start += len(some)
+
+    def finish(self, keep: list[int] | None = None) -> NDArray:
+        """The matrix, or some of its columns."""
+        if len(self._blocks) == 1 and keep is None and 2 * self.n_rows > self._most:
+            return self._blocks.pop()[: self.n_rows]
+        n_columns = self._n_columns if keep is None else len(keep)
+        matrix = np.empty((self.n_rows, n_columns))
+        for start in range(0, self.n_rows, self._most):
+            block = self._blocks.pop(0)[: self.n_rows - start]
+            matrix[start : start + len(block)] = block if keep is None else block[:, keep]
+        return matrix
+
+
+def read_delimited(
+    source: Source,
+    missing: frozenset[str],
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    as_written: Collection[str | int] = (),
+    keep_rows: "KeepRows | None" = None,
+) -> RawTable:
+    """Read all columns of a delimited file.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    missing : frozenset of str
+        Words that stand for a missing value among numbers; in columns of words they are kept.
+    delimiter, encoding : str or None
+        As given by the user; None: detected.
+    as_written : collection of str or int
+        Columns to read as words, even if they look like numbers: labels, names of rows.
+    keep_rows : callable or None
+        Which rows to read; None: all. It may ask for columns that are read as written.
+
+    Returns
+    -------
+    RawTable
+        Columns whose values are all numbers or missing, also in rows that are not kept; all others
+        as words.
+    """
+    dialect = sniff(source, delimiter=delimiter, encoding=encoding)
+    names, budget = dialect.names, source.budget
+    fixed = {find_column(name, names, dialect.has_header) for name in as_written}
+    words = {j for j, name in enumerate(names) if name in fixed} | _wordy_columns(dialect, missing)
+    numbers = [j for j in range(len(names)) if j not in words]
+    budget.spend(COLUMN * len(names))
+    most_rows = budget.limit // (8 * max(1, len(numbers)))
+    expected = 0
+    if keep_rows is None and not dialect.lines.is_packed:
+        expected = min(expected_rows(dialect), most_rows)
+    matrix = MatrixBuilder(len(numbers), expected)
+    columns = {j: CodedBuilder() for j in sorted(words)}
+    late, rows = _read(dialect, numbers, missing, columns, matrix, keep_rows)
+    if matrix.n_rows == 0:
+        raise EmptyTableError(f"{source.name} has a header and no rows")
+    keep = None
+    if late:
+        # A word after the first rows: the file is read again for these columns.
+        again = {j: CodedBuilder() for j in sorted(late)}
+        known = None if keep_rows is None else KeptRows(np.concatenate(rows))
+        _read(dialect, [], missing, again, keep_rows=known)
+        columns |= again
+        keep = [k for k, j in enumerate(numbers) if j not in late]
+        numbers = [numbers[k] for k in keep]
+    dialect.lines.close()
+    others = {names[j]: columns.pop(j).finish() for j in sorted(columns)}
+    release_unused()
+    return RawTable(
+        matrix.finish(keep),
+        [names[j] for j in numbers],
+        others,
+        order=list(names),
+        is_named=dialect.has_header,
+        decimal=dialect.decimal,
+        notes=list(dialect.notes),
+        repeated=dialect.repeated,
+    )
+
+
+def _read(dialect, numbers, missing, columns, matrix=None, keep_rows=None):
+    """Read numbers into a matrix and words into columns.
+
+    Returns the numbers that are words, and the places of the rows if only some were kept.
+    """
+    budget = dialect.lines.source.budget
+    place = {dialect.names[j]: k for k, j in enumerate(columns)}
+    late, rows, start = set(), [], 0
+    for batch in read_batches(dialect, numbers, list(columns), missing):
+        late |= {*batch.odd, *batch.large}
+        if keep_rows is not None:
+            written = batch.words
+
+            def column(name, written=written):
+                return coded(written[place[name]])
+
+            is_kept = keep_rows(start, batch.n_rows, column)
+            rows.append(start + np.flatnonzero(is_kept))
+            start += batch.n_rows
+            batch = batch.keep(is_kept)
+        parts = zip(columns.values(), batch.words, strict=True)
+        n_words = sum(column.add(part) for column, part in parts)
+        budget.spend(batch.numeric.nbytes + 12 * len(columns) * batch.n_rows + WORD * n_words)
+        if matrix is not None:
+            matrix.add(batch.numeric)
+    return late, rows
+
+
+def coded(column: Any) -> Coded:
+    """An array of pyarrow as a column of stripped words."""
+    if not hasattr(column, "dictionary"):
+        column = column.dictionary_encode()
+    words = column.dictionary.to_numpy(zero_copy_only=False).tolist()
+    return Coded(column.indices.to_numpy(), [word.strip() for word in words])
+
+
+def expected_rows(dialect: Dialect) -> int:
+    """Number of rows, from the (packed) size of the file and the length of its first rows."""
+    path, sample = dialect.lines.source.path, dialect.sample
+    n_bytes = sum(len(word) + 1 for row in sample for word in row)
+    return int(1.1 * path.stat().st_size * len(sample) / max(1, n_bytes))
+
+
+def _wordy_columns(dialect, missing):
+    """Columns that hold a word in one of the first rows."""
+    comma = dialect.decimal == ","
+    wordy = set()
+    n_rows = max(3, min(20, 200_000 // len(dialect.names)))
+    for row in dialect.sample[:n_rows]:
+        for j, word in enumerate(row[: len(dialect.names)]):
+            text = word.replace(",", ".") if comma else word
+            if not is_number(text) and word.strip() not in missing:
+                wordy.add(j)
+    return wordy

@@ -1,0 +1,396 @@
+"""AnnData's h5ad files, read with h5py; needs neither anndata nor pandas."""
+
+from contextlib import AbstractContextManager
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from tamis._array import Matrix
+from tamis.tables.columns.coded import as_objects
+from tamis.tables.columns.raw import RawTable, unique_names
+from tamis.tables.columns.values import as_floats, row_names
+from tamis.tables.errors import InputError, listed
+from tamis.tables.formats.arrays import checked_csr, table_bytes
+from tamis.tables.formats.source import COLUMN, WORD, Source
+
+if TYPE_CHECKING:
+    from tamis.tables.formats.sampling import KeepRows
+
+__all__ = ["NotInRowsError", "open_h5ad", "read_h5ad"]
+
+# Values of a part that is read at once.
+_PART_VALUES = 20e6
+
+
+def read_h5ad(
+    source: Source,
+    layer: str | None = None,
+    transpose: bool = False,
+    keep_rows: "KeepRows | None" = None,
+) -> RawTable:
+    """Read the matrix `X` or a layer, the names in ``var``, and the columns of ``obs``.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    layer : str or None
+        Layer to read instead of ``X``; "raw" for ``raw/X``.
+    transpose : bool
+        Raises an error: in these files the samples are always in rows.
+    keep_rows : callable or None
+        Which rows to read; None: all.
+
+    Returns
+    -------
+    RawTable
+        Its `side` holds the columns of ``obs``, its `ids` their index.
+    """
+    try:
+        import h5py
+    except ImportError as error:
+        raise InputError("reading h5ad needs h5py: pip install 'tamis[h5ad]'") from error
+    name = source.name
+    if transpose:
+        raise InputError(f"{name}: samples are in rows in every h5ad file; omit --transpose")
+    if keep_rows is not None:
+        return _read_some(source, layer, keep_rows)
+    with h5py.File(source.path, "r") as file:
+        _refuse_other_files(file, name)
+        read = _Reader(source.budget)
+        X, var = _matrix_of(file, layer, name, read)
+        names = _index(file, var, read)
+        obs = _Frame(file["obs"], read) if "obs" in file else None
+        ids = _index(file, "obs", read)
+        side = {} if obs is None else {n: obs.column(n) for n in obs.names_of_length(X.shape[0])}
+    n_rows, n_columns = X.shape
+    if not n_rows or not n_columns:
+        raise InputError(f"{name}: the matrix is empty, of shape {X.shape}")
+    is_named = names is not None
+    names = [str(name) for name in names] if is_named else [f"x{j}" for j in range(n_columns)]
+    if len(names) != n_columns:
+        raise InputError(f"{name}: {n_columns:,} columns, but {len(names):,} names in {var}")
+    names, repeated = unique_names(names)
+    if ids is not None and len(ids) != n_rows:
+        raise InputError(f"{name}: {n_rows:,} rows, but {len(ids):,} names in obs")
+    ids = None if ids is None else row_names(ids)
+    return RawTable(X, names, side=side, ids=ids, is_named=is_named, repeated=repeated)
+
+
+def _read_some(source, layer, keep_rows):
+    """`read_h5ad` of some rows."""
+    with open_h5ad(source, layer) as file:
+        n_rows = file.shape[0]
+        step = max(1, int(_PART_VALUES // max(1, file.shape[1])))
+        parts, ids = [], []
+        side: dict[str, list] = {name: [] for name in file.side}
+        for start in range(0, n_rows, step):
+            rows = slice(start, min(start + step, n_rows))
+            is_kept = keep_rows(start, rows.stop - start, partial(file.obs, rows=rows))
+            if not is_kept.any():
+                continue
+            part = file.rows(rows)[is_kept]
+            n_bytes = 1.5 * part.data.nbytes if file.is_sparse else part.nbytes
+            source.budget.spend(n_bytes)
+            parts.append(part)
+            for name, values in side.items():
+                values.append(file.obs(name, rows)[is_kept])
+            ids.append(file.ids(rows)[is_kept] if file.has_ids else None)
+        X = sparse.csr_array(sparse.vstack(parts)) if file.is_sparse else np.vstack(parts)
+        return RawTable(
+            X,
+            file.columns,
+            side={name: np.concatenate(values) for name, values in side.items()},
+            ids=np.concatenate(ids) if file.has_ids else None,
+            is_named=file.names is not None,
+            repeated=file.repeated,
+        )
+
+
+class NotInRowsError(InputError):
+    """Rows of a matrix cannot be read one after the other."""
+
+
+class open_h5ad(AbstractContextManager):
+    """An h5ad file of which rows are read from the disk.
+
+    Parameters
+    ----------
+    source : Source
+        The file.
+    layer : str or None
+        As in `read_h5ad`.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    names : list of str
+        Of the columns.
+    is_sparse : bool
+    repeated : list of str
+        Names that several columns share.
+    """
+
+    def __init__(self, source: Source, layer: str | None = None) -> None:
+        try:
+            import h5py
+        except ImportError as error:
+            raise InputError("reading h5ad needs h5py: pip install 'tamis[h5ad]'") from error
+        self._source, self._read = source, _Reader(source.budget)
+        self._file = h5py.File(source.path, "r")
+        _refuse_other_files(self._file, source.name)
+        place, var = _place_of(self._file, layer, source.name)
+        self._node = self._file[place]
+        self.is_sparse = not hasattr(self._node, "shape")
+        shape = self._attribute("shape") if self.is_sparse else self._node.shape
+        self.shape = () if shape is None else tuple(int(n) for n in shape)
+        encoding = _text(self._attribute("encoding-type") or self._attribute("format") or "")
+        if len(self.shape) != 2 or (self.is_sparse and not encoding.startswith("csr")):
+            self._file.close()
+            raise NotInRowsError(
+                f"{source.name}: {place} is stored as {encoding or 'unknown'!r}, of which rows "
+                "cannot be read one after the other; save it as csr"
+            )
+        names = _index(self._file, var, self._read)
+        self.names: list[str] | None = None
+        self.repeated: list[str] = []
+        if names is not None:
+            self.names, self.repeated = unique_names([str(n) for n in names])
+
+    def _attribute(self, name):
+        """An attribute of the matrix, also under the name that old files have."""
+        found = self._node.attrs.get(name)
+        return self._node.attrs.get(f"h5sparse_{name}") if found is None else found
+
+    def __exit__(self, *error):
+        self._file.close()
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that the matrix needs in memory."""
+        if not self.is_sparse:
+            return 8 * self.shape[0] * self.shape[1]
+        return 12 * int(self._node["data"].shape[0]) + 8 * self.shape[0]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns; x0, x1, ... if they have none."""
+        return self.names or [f"x{j}" for j in range(self.shape[1])]
+
+    @cached_property
+    def _obs(self):
+        return _Frame(self._file["obs"], self._read) if "obs" in self._file else None
+
+    @cached_property
+    def side(self) -> list[str]:
+        """Names of the columns of ``obs``."""
+        return [] if self._obs is None else self._obs.names_of_length(self.shape[0])
+
+    @property
+    def has_ids(self) -> bool:
+        """Whether rows have names."""
+        return self._obs is not None and self._obs.index is not None
+
+    def obs(self, name: str, rows: slice) -> NDArray:
+        """Some rows of a column of ``obs``."""
+        return self._obs.column(name, rows)
+
+    def ids(self, rows: slice) -> NDArray:
+        """Names of some rows."""
+        return row_names(self.obs(self._obs.index, rows))
+
+    def labels(self, target: str | None, rows: slice) -> NDArray:
+        """Some rows of the column `target` of ``obs``."""
+        if target not in self.side:
+            raise InputError(
+                f"{self._source.name}: name the column of obs with the labels (target); it has "
+                f"{listed(self.side) or 'none'}"
+            )
+        values = self.obs(target, rows)
+        is_object = values.dtype == object
+        if any(v is None for v in values) if is_object else np.any(values != values):
+            raise InputError(f"column {target!r} has missing labels; drop these rows")
+        return values.astype(str) if is_object else values
+
+    def rows(self, rows: slice) -> Matrix:
+        """Some rows, as an array or a CSR array."""
+        if not self.is_sparse:
+            return as_floats(self._node[rows], self._source.name)
+        ends = self._node["indptr"][rows.start : rows.stop + 1]
+        part = slice(int(ends[0]), int(ends[-1]))
+        parts = self._node["data"][part], self._node["indices"][part], ends - ends[0]
+        shape = rows.stop - rows.start, self.shape[1]
+        return checked_csr(sparse.csr_array(parts, shape=shape))
+
+
+def _refuse_other_files(file, source):
+    """Raise InputError if a file reads some of its content from other files."""
+    import h5py
+
+    def look(name, link):
+        node = file.get(name) if isinstance(link, h5py.HardLink) else None
+        if not isinstance(link, h5py.HardLink | h5py.SoftLink):
+            return f"{name} is a link to another file"
+        if isinstance(node, h5py.Dataset) and node.external:
+            return f"{name} is stored in another file"
+        if isinstance(node, h5py.Dataset) and node.is_virtual:
+            return f"{name} is composed of other datasets"
+        return None
+
+    problem = file.visititems_links(look)
+    if problem is not None:
+        raise InputError(
+            f"{source}: {problem}, which is not supported; save everything in one file first"
+        )
+
+
+class _Reader:
+    """Reads datasets, within a budget of memory."""
+
+    def __init__(self, budget):
+        self.budget = budget
+
+    def __call__(self, node, rows=None):
+        """Read some rows of a dataset, or all of them unless they would not fit."""
+        if rows is not None:
+            return node[rows]
+        has_words = node.dtype.hasobject
+        self.budget.spend(node.size * (WORD if has_words else node.dtype.itemsize), is_all=True)
+        return node[()]
+
+
+def _place_of(file, layer, source):
+    """Where the matrix is, and the group with the names of its columns."""
+    layers = list(file["layers"]) if "layers" in file else []
+    if layer is None:
+        place, var = "X", "var"
+    elif layer in layers:
+        place, var = f"layers/{layer}", "var"
+    elif layer == "raw" and "raw" in file:
+        place, var = "raw/X", "raw/var"
+    else:
+        raise InputError(f"{source} has no layer {layer!r}: it has {listed(layers) or 'none'}")
+    if place not in file:
+        raise InputError(f"{source} has no {place}: use --layer with one of {listed(layers)}")
+    return place, var
+
+
+def _matrix_of(file, layer, source, read):
+    """The matrix, and the group with the names of its columns."""
+    place, var = _place_of(file, layer, source)
+    node = file[place]
+    if hasattr(node, "shape"):
+        if len(node.shape) != 2:
+            raise InputError(f"{source}: {place} must have 2 dimensions, got {node.shape}")
+        read.budget.spend(table_bytes(node.shape, node.dtype), is_all=True)
+        return as_floats(read(node), f"{source}: {place}"), var
+    encoding = _text(node.attrs.get("encoding-type", node.attrs.get("h5sparse_format", "")))
+    shape = node.attrs.get("shape", node.attrs.get("h5sparse_shape"))
+    if not encoding.startswith(("csr", "csc")) or shape is None:
+        raise InputError(
+            f"{source}: {place} is stored as {encoding or 'unknown'!r}, which is not supported"
+        )
+    n_rows, n_columns = (int(n) for n in shape)
+    read.budget.spend(16 * n_rows + COLUMN * n_columns, is_all=True)
+    make = sparse.csr_array if encoding.startswith("csr") else sparse.csc_array
+    parts = read(node["data"]), read(node["indices"]), read(node["indptr"])
+    matrix = make(parts, shape=(n_rows, n_columns))
+    matrix.check_format(full_check=True)
+    return checked_csr(matrix), var
+
+
+def _text(value):
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def _index(file, place, read):
+    """The names of the rows of a data frame, or None."""
+    frame = _Frame(file[place], read) if place in file else None
+    return None if frame is None or frame.index is None else frame.column(frame.index)
+
+
+class _Frame:
+    """A data frame on the disk, as written by old and new versions of anndata.
+
+    Attributes
+    ----------
+    lengths : dict of str to int
+        Rows of each column that can be read.
+    index : str or None
+        The column with the names of the rows.
+    """
+
+    def __init__(self, node, read):
+        self._node, self._read = node, read
+        if hasattr(node, "dtype"):  # before 0.7: one table of records
+            self.lengths = dict.fromkeys(node.dtype.names or (), len(node))
+            index = next((name for name in ("index", "_index") if name in self.lengths), None)
+        else:
+            index = _text(node.attrs.get("_index", "_index"))
+            lengths = {_text(name): _length(node[name]) for name in node}
+            self.lengths = {name: length for name, length in lengths.items() if length is not None}
+        self.index = index if index in self.lengths else None
+
+    def names_of_length(self, n_rows):
+        """Columns of so many rows, without the index."""
+        return [n for n, length in self.lengths.items() if length == n_rows and n != self.index]
+
+    def column(self, name, rows=None):
+        """A column: plain, categorical (codes of categories), or nullable (under a mask)."""
+        read = partial(self._read, rows=rows)
+        if hasattr(self._node, "dtype"):
+            return _decoded(read(self._node)[name])
+        node = self._node[name]
+        if hasattr(node, "dtype"):
+            values, old = read(node), self._node.get("__categories", {})
+            if name in old:
+                return _of_codes(values, self._read(old[name]))
+            return _decoded(values)
+        if "codes" in node:
+            return _of_codes(read(node["codes"]), self._read(node["categories"]))
+        values, mask = _decoded(read(node["values"])), read(node["mask"]).astype(bool)
+        if not mask.any():
+            return values
+        if values.dtype.kind in "iuf":
+            return np.where(mask, np.nan, values.astype(np.float64))
+        values = values.astype(object)
+        values[mask] = None
+        return values
+
+
+def _length(node):
+    """Rows of a column; None if it is not one."""
+    if hasattr(node, "dtype"):
+        return len(node) if len(node.shape) == 1 else None
+    for values, other in (("codes", "categories"), ("values", "mask")):
+        if values in node and other in node:
+            return len(node[values])
+    return None
+
+
+def _of_codes(codes, categories):
+    values = _decoded(categories)
+    if codes.dtype.kind not in "iu" or (codes.size and codes.max() >= len(values)):
+        raise InputError("a categorical column has a code without a category")
+    out = np.empty(len(codes), dtype=object)
+    out[:] = None
+    known = codes >= 0
+    out[known] = values.astype(object)[codes[known]]
+    if known.all() and values.dtype.kind in "iufb":
+        return out.astype(values.dtype)
+    if values.dtype.kind in "iuf":
+        return np.array([np.nan if value is None else float(value) for value in out])
+    return out
+
+
+def _decoded(values):
+    if values.dtype.kind == "S" or values.dtype == object:
+        try:
+            words = [v.decode("utf-8") if isinstance(v, bytes) else v for v in values]
+        except UnicodeDecodeError:
+            words = values.tolist()  # an error only if the column gets a role
+        return as_objects(words)
+    return values

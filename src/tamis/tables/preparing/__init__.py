@@ -1,0 +1,1 @@
+"""Imputation, encoding and words: learned once per training set."""

@@ -1,0 +1,1 @@
+"""Whole tables, rows for predictions, chunks and streams."""

@@ -1,0 +1,301 @@
+"""The labelled rows of a file, some at a time, read the same way on every pass.
+
+Which columns are features, and of which kind, is decided once, from a sample (`draw_sample`);
+`RowStream` then reads the whole file as often as needed, as `tamis predict` would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis._passes import merge_in_tree
+from tamis.tables.columns.missing import MissingWords
+from tamis.tables.columns.raw import find_column
+from tamis.tables.columns.sample_weights import parse_weights
+from tamis.tables.columns.table import Columns, Table
+from tamis.tables.columns.values import match_labels
+from tamis.tables.errors import InputError, listed, require_names
+from tamis.tables.formats.batches import release_unused
+from tamis.tables.formats.sampling import MOST_LABELS, RowSample, Survey
+from tamis.tables.formats.source import Source, readable
+from tamis.tables.formats.text import sniff
+from tamis.tables.reading.rows import read_rows
+
+__all__ = ["Header", "RowChunk", "RowStream", "read_header", "survey_rows", "why_not"]
+
+# Numbers of a chunk.
+_CHUNK_VALUES = 1_000_000
+_READING = ("format", "delimiter", "encoding", "layer")
+
+
+def why_not(source: Source, options: Mapping[str, Any]) -> str | None:
+    """Why a file cannot be read some rows at a time; None if it can.
+
+    Parameters
+    ----------
+    source : Source
+    options : mapping
+        Of `read_table`.
+
+    Returns
+    -------
+    reason : str or None
+    """
+    if source.format in ("xlsx", "npz"):
+        return f"{source.format} files are read as a whole; save the table as CSV or parquet"
+    if options.get("transpose"):
+        return "a table with features in rows (--transpose) is read as a whole"
+    if options.get("target_file"):
+        return "labels of a separate file (--target-file) are joined in memory"
+    if source.format == "svmlight" and options.get("groups"):
+        return "groups of an svmlight file are read as a whole"
+    if source.format == "h5ad":
+        from tamis.tables.formats.h5ad import NotInRowsError, open_h5ad
+
+        try:
+            with readable(source):
+                open_h5ad(source, options.get("layer")).__exit__()
+        except NotInRowsError as error:
+            return str(error)
+        except InputError:  # reading the table says what is wrong with it
+            return None
+    return None
+
+
+@dataclass(frozen=True)
+class Header:
+    """Columns of a file with roles.
+
+    Attributes
+    ----------
+    target : str
+    groups, weights : str or None
+    """
+
+    target: str
+    groups: str | None
+    weights: str | None
+
+
+def read_header(source: Source, options: Mapping[str, Any]) -> Header:
+    """Find the columns of labels, groups and weights, given by their names or positions.
+
+    Parameters
+    ----------
+    source : Source
+    options : mapping
+        Of `read_table`, with "target".
+
+    Returns
+    -------
+    header : Header
+    """
+    names, side, is_named = _names(source, options)
+    own = "target" if source.format == "svmlight" else None
+
+    def find(role):
+        given = options.get(role)
+        if given is None or given in side:
+            return given
+        found = find_column(given, names, is_named)
+        if found is None:
+            require_names([str(given)], [*names, *side], role)
+        return found
+
+    target = own if options.get("target") is None else find("target")
+    if target is None:
+        raise InputError(
+            f"specify the label column with --target, such as {listed([*side, *names][-5:])}"
+        )
+    return Header(target, find("groups"), find("weights"))
+
+
+def _names(source, options):
+    """Names of the features, names of other columns, and whether features have names."""
+    if source.format in ("csv", "tsv"):
+        given = {name: options.get(name) for name in ("delimiter", "encoding")}
+        dialect = sniff(source, **given)
+        dialect.lines.close()
+        return dialect.names, [], dialect.has_header
+    if source.format == "parquet":
+        from tamis.tables.formats.parquet import numeric_batches
+
+        return numeric_batches(source)[0], [], True
+    if source.format == "npy":
+        X = np.load(source.path, mmap_mode="r", allow_pickle=False)
+        if X.dtype.names:
+            return list(X.dtype.names), [], True
+        return [f"x{j}" for j in range(X.shape[-1])], [], False
+    if source.format == "h5ad":
+        from tamis.tables.formats.h5ad import open_h5ad
+
+        with open_h5ad(source, options.get("layer")) as file:
+            return file.columns, file.side, file.names is not None
+    return [], ["target"], True
+
+
+def survey_rows(
+    path: str | PathLike, options: Mapping[str, Any], header: Header, size: int, seed: int
+) -> Survey:
+    """Read labels, groups and weights of all rows.
+
+    Parameters
+    ----------
+    path : str or path
+    options : mapping
+        Of `read_table`.
+    header : Header
+    size : int
+        Rows that the sample may have.
+    seed : int
+
+    Returns
+    -------
+    survey : Survey
+    """
+    words = options.get("missing_values")
+    survey = Survey(size, seed, MissingWords(None if words is None else list(words)))
+    roles = header.target, header.groups, header.weights
+    extra = list(dict.fromkeys(name for name in roles if name is not None))
+    reading: dict[str, Any] = {name: options.get(name) for name in _READING}
+    for _, extras in read_rows(path, [], extra=extra, chunk_rows=100_000, **reading):
+        groups = None if header.groups is None else extras[header.groups]
+        weights = None if header.weights is None else extras[header.weights]
+        survey.add(extras[header.target], groups, weights)
+        if len(survey.labels) > MOST_LABELS:
+            raise InputError(
+                f"target {header.target!r} has more than {MOST_LABELS:,} different labels: if it "
+                "is a quantity, bin it into classes first"
+            )
+    return survey
+
+
+@dataclass(frozen=True)
+class RowChunk:
+    """Some rows that have a label.
+
+    Attributes
+    ----------
+    table : Columns
+        Features.
+    codes : ndarray of int64 of shape (n_rows,)
+        Class of each row.
+    weights : ndarray of shape (n_rows,) or None
+    in_sample : ndarray of bool of shape (n_rows,)
+        Which rows are in the sample.
+    units : ndarray of uint64 of shape (n_rows,)
+        Hash of the sample group of each row, or of its place.
+    """
+
+    table: Columns
+    codes: NDArray[np.int64]
+    weights: NDArray[np.float64] | None
+    in_sample: NDArray[np.bool_]
+    units: NDArray[np.uint64]
+
+    def take(self, rows: NDArray) -> RowChunk:
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        table, codes = self.table.take(rows), self.codes[rows]
+        return RowChunk(table, codes, weights, self.in_sample[rows], self.units[rows])
+
+
+@dataclass
+class RowStream:
+    """The labelled rows of a file.
+
+    Attributes
+    ----------
+    path : str or path
+    options : mapping
+        Of `read_table`.
+    header : Header
+    sample : RowSample
+    columns : list of str
+        Features.
+    kinds : dict of str to str
+        Kinds of features that are not numbers.
+    classes : ndarray of shape (n_classes,)
+    missing : MissingWords
+    chunk_rows : int
+        Most rows of a chunk.
+    notes : list of str
+        What was found on the last pass, such as words among numbers.
+    """
+
+    path: str | PathLike
+    options: Mapping[str, Any]
+    header: Header
+    sample: RowSample
+    columns: list[str]
+    kinds: dict[str, str]
+    classes: NDArray
+    missing: MissingWords
+    chunk_rows: int
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(
+        cls,
+        path: str | PathLike,
+        options: Mapping[str, Any],
+        header: Header,
+        sample: RowSample,
+        table: Table,
+    ) -> RowStream:
+        """Rows as those of a table, which has the sample."""
+        columns = table.columns.names
+        rows = max(100, _CHUNK_VALUES // max(1, len(columns)))
+        assert table.y is not None
+        return cls(
+            path, options, header, sample, columns, table.kinds, np.unique(table.y),
+            table.missing, rows,
+        )  # fmt: skip
+
+    def select(self, columns: list[str]) -> RowStream:
+        """The same rows with some of the columns."""
+        kinds = {name: kind for name, kind in self.kinds.items() if name in columns}
+        return replace(self, columns=columns, kinds=kinds)
+
+    def __iter__(self) -> Iterator[RowChunk]:
+        header, start = self.header, 0
+        notes: list[str] = []
+        reading: dict[str, Any] = {name: self.options.get(name) for name in _READING}
+        extra = [n for n in (header.target, header.groups, header.weights) if n is not None]
+        place = {label: code for code, label in enumerate(self.classes.tolist())}
+        chunks = read_rows(
+            self.path,
+            self.columns,
+            self.kinds,
+            **reading,
+            missing=self.missing,
+            chunk_rows=self.chunk_rows,
+            extra=list(dict.fromkeys(extra)),
+            notes=notes,
+        )
+        for table, extras in chunks:
+            in_sample = self.sample(start, table.n_rows, extras.__getitem__)
+            units = self.sample.units(start, table.n_rows, extras.__getitem__)
+            start += table.n_rows
+            labels = match_labels(extras[header.target], self.classes, self.missing)
+            codes = np.array([place.get(label, -1) for label in labels.tolist()], dtype=np.int64)
+            chunk, rows = RowChunk(table, codes, None, in_sample, units), codes >= 0
+            chunk = chunk if rows.all() else chunk.take(np.flatnonzero(rows))
+            if header.weights is not None:
+                weights = parse_weights(extras[header.weights][rows], header.weights)
+                assert self.sample.weights is not None
+                chunk = replace(chunk, weights=weights / self.sample.weights.unit)
+                chunk = chunk if weights.all() else chunk.take(np.flatnonzero(weights))
+            yield chunk
+        self.notes = notes
+        release_unused()
+
+    def run(self, summarise: Callable[[RowChunk], Any], merge: Callable[[Any, Any], Any]) -> Any:
+        """Make one pass: summarise each chunk, and merge the summaries in a fixed tree."""
+        return merge_in_tree((summarise(chunk) for chunk in self if chunk.codes.size), merge)
