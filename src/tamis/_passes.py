@@ -21,10 +21,7 @@ _T = TypeVar("_T")
 class Passes(Protocol):
     """Something that can make passes over chunks.
 
-    Attributes
-    ----------
-    feature_names : sequence of str or None
-        Names of the columns, if the chunks themselves have none.
+    `feature_names`: names of the columns, if the chunks themselves have none.
     """
 
     feature_names: Sequence[str] | None
@@ -37,15 +34,6 @@ def merge_in_tree(summaries: Iterable[_T], merge: Callable[[_T, _T], _T]) -> _T 
     """Merge neighbours, then neighbours of the results, and so on; None without summaries.
 
     At most log2(n) summaries are held at a time.
-
-    Parameters
-    ----------
-    summaries : iterable
-    merge : callable
-
-    Returns
-    -------
-    merged : summary or None
 
     Examples
     --------
@@ -71,12 +59,8 @@ def merge_in_tree(summaries: Iterable[_T], merge: Callable[[_T, _T], _T]) -> _T 
 class LocalChunks:
     """Chunks that are read one after the other; those without rows are skipped.
 
-    Parameters
-    ----------
-    chunks : iterable or callable
-        Of tuples (X, y) or (X, y, sample_weight); a callable returns such an iterable.
-    is_read_again : bool
-        Whether an iterator that can be read only once is an error.
+    `chunks`: of tuples (X, y) or (X, y, sample_weight); a callable returns such an iterable.
+    `is_read_again`: whether an iterator that can be read only once is an error.
     """
 
     def __init__(self, chunks: Any, is_read_again: bool) -> None:

@@ -43,18 +43,8 @@ def bring_to_numpy(estimator, X, on_device):
 def validate_on_device(estimator, X, y, options):
     """Check X where it is: two dimensions, numbers, the right number of features, finite.
 
-    Parameters
-    ----------
-    estimator : estimator
-        Gets `n_features_in_` with ``reset=True``, the default.
-    X : array on a device
-    y : array-like, or "no_validation"
-    options : dict
-        Options of `validate_data`; "reset" and "ensure_all_finite" are used.
-
-    Returns
-    -------
-    out : checked X, or tuple of checked X and y
+    `estimator`: gets `n_features_in_` with ``reset=True``, the default. `options`: options of
+    `validate_data`; "reset" and "ensure_all_finite" are used.
     """
     name, xp = type(estimator).__name__, namespace(X)
     if X.ndim != 2 or getattr(X, "is_sparse", False) or getattr(X, "is_sparse_csr", False):

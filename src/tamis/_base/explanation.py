@@ -13,26 +13,17 @@ __all__ = ["Explanation"]
 
 @dataclass
 class Explanation:
-    """Why each sample got its decision, as arrays.
+    """Why each sample got its decision, as arrays."""
 
-    Attributes
-    ----------
-    values : ndarray, or sparse container(s)
-        Contribution of each feature. Two classes: (n_samples, n_features), towards the second
-        class. More: (n_samples, n_features, n_classes); for sparse data a list with one sparse
-        array of shape (n_samples, n_features) per class.
-    base : float or ndarray of shape (n_classes,)
-        Decision with no contribution: `base` plus the sum over features is the decision.
-    names : ndarray of shape (n_features,)
-        Feature names.
-    data : ndarray or sparse container
-        The samples that were explained.
-    """
-
+    # Contribution of each feature. Two classes: (n_samples, n_features), towards the second class.
+    # More: (n_samples, n_features, n_classes); for sparse data a list with one sparse array of
+    # shape (n_samples, n_features) per class.
     values: Any
+    # (n_classes,): decision with no contribution: `base` plus the sum over features is the
+    # decision.
     base: Any
-    names: np.ndarray
-    data: Any = field(repr=False, default=None)
+    names: np.ndarray  # (n_features,): feature names
+    data: Any = field(repr=False, default=None)  # the samples that were explained
 
     @cached_property
     def decision(self):

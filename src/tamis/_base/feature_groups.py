@@ -11,17 +11,9 @@ __all__ = ["find_feature", "name_some", "read_groups"]
 def read_groups(feature_groups, feature_names):
     """Read the feature group of each feature, and the names of the groups.
 
-    Parameters
-    ----------
-    feature_groups : None, dict, or array-like
-        A dict from a group's name to its features (names or indices), a list of lists of them, or
-        an array with one label per feature. None: each feature is a group of its own.
-    feature_names : list of str
-
-    Returns
-    -------
-    group_of : ndarray of int64 of shape (n_features,)
-    names : list of str
+    `feature_groups`: a dict from a group's name to its features (names or indices), a list of
+    lists of them, or an array with one label per feature. None: each feature is a group of its
+    own. Returns `group_of` (n_features,); `names`.
     """
     n_features = len(feature_names)
     if feature_groups is None:
@@ -94,18 +86,8 @@ def _read_members(names, groups, feature_names):
 def find_feature(feature, column_of, n_features, parameter, where=""):
     """Find the column of a feature that a parameter gives by name or index.
 
-    Parameters
-    ----------
-    feature : str or int
-    column_of : dict
-        Column of each name.
-    n_features : int
-    parameter, where : str
-        Name of the parameter and context, for error messages.
-
-    Returns
-    -------
-    column : int
+    `column_of`: column of each name; `parameter`, `where`: name of the parameter and context, for
+    error messages.
     """
     if isinstance(feature, str):
         if feature in column_of:

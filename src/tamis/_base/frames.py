@@ -12,15 +12,7 @@ _LIBRARIES = ("pandas", "polars", "pyarrow")
 def make_frame(columns: Mapping[str, Any], library: Any = None) -> Any:
     """Make a frame of columns.
 
-    Parameters
-    ----------
-    columns : mapping of str to sequence
-    library : module or None
-        pandas, polars or pyarrow; None: the first of them that is installed.
-
-    Returns
-    -------
-    frame : DataFrame or Table
+    `library`: pandas, polars or pyarrow; None: the first of them that is installed.
     """
     import narwhals as nw
 

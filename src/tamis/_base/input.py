@@ -45,19 +45,8 @@ def validate(estimator, X, y="no_validation", *, on_device=False, **options):
     Masked entries are missing: NaN where that is accepted, otherwise an error. Integers beyond
     2**53 are not exact as floating-point numbers, so they are an error too.
 
-    Parameters
-    ----------
-    estimator : estimator
-    X, y
-        As for `validate_data`.
-    on_device : bool
-        Whether X may stay an array of another library (`tamis._base.devices`).
-    **options : dict
-        As for `validate_data`.
-
-    Returns
-    -------
-    out : checked X, or tuple of checked X and y
+    `X`, `y`: as for `validate_data`; `on_device`: whether X may stay an array of another library
+    (`tamis._base.devices`); `options`: as for `validate_data`.
     """
     family = "PrimalDual" if "PrimalDual" in type(estimator).__name__ else "SparseCenter"
     refuse_collections(X, f"{family}Classifier")
@@ -87,13 +76,8 @@ def validate(estimator, X, y="no_validation", *, on_device=False, **options):
 def refuse_collections(X, classifier="SparseCenterClassifier", also=""):
     """Raise for data on a cluster, which would be loaded into memory without a word.
 
-    Parameters
-    ----------
-    X : object
-    classifier : str
-        Classifier whose twin trains on the cluster.
-    also : str
-        What else can be done, with a comma before it.
+    `classifier`: classifier whose twin trains on the cluster; `also`: what else can be done, with
+    a comma before it.
     """
     package = type(X).__module__.partition(".")[0]
     if package in ("dask", "dask_expr") and hasattr(X, "to_delayed"):
@@ -284,20 +268,10 @@ def _ranges_of_frame(X):
 def encode_labels(y, classes=None, advice=""):
     """Classes in order, and the index of each label in them.
 
-    Parameters
-    ----------
-    y : array-like of shape (n_samples,)
-        Labels of any type; bytes are decoded as UTF-8.
-    classes : ndarray or None
-        The classes if they are known already; any other label raises an error.
-    advice : str
-        What to do about such a label, with a space before it.
-
-    Returns
-    -------
-    classes : ndarray of shape (n_classes,)
-    codes : ndarray of shape (n_samples,)
-        Integers; `y` itself if it is 0, 1, ... already.
+    `y` (n_samples,): labels of any type; bytes are decoded as UTF-8. `classes`: the classes if
+    they are known already; any other label raises an error. `advice`: what to do about such a
+    label, with a space before it. Returns `classes` (n_classes,); `codes` (n_samples,): integers;
+    `y` itself if it is 0, 1, ... already.
     """
     y = column_or_1d(decode_labels(y), warn=True)
     if classes is None and y.dtype.kind in "iub" and y.dtype.isnative and y.size:

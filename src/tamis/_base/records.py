@@ -83,11 +83,7 @@ class Record:
 
     All methods raise ValueError, with the name of the value, unless it is as they require.
 
-    Parameters
-    ----------
-    values : dict
-    where : str
-        What the names of its values begin with in messages.
+    `where`: what the names of its values begin with in messages.
     """
 
     def __init__(self, values: Any, where: str = "") -> None:
@@ -208,17 +204,9 @@ class Record:
     ) -> NDArray:
         """An array in C order.
 
-        Parameters
-        ----------
-        key : str
-        shape : sequence of int or None
-            Its shape; None: any size.
-        dtype : str or None
-            Its type; None: int64 or float64, as it was written.
-        low, high, above : float or None
-            Limits.
-        finite, nan : bool
-            Whether infinity raises an error; whether NaN does not.
+        `shape`: its shape; None: any size. `dtype`: its type; None: int64 or float64, as it was
+        written. `low`, `high`, `above`: limits. `finite`, `nan`: whether infinity raises an error;
+        whether NaN does not.
         """
         wanted = ", ".join("any" if size is None else str(size) for size in shape)
         expected = f"numbers of shape ({wanted}{',' * (len(shape) == 1)})"

@@ -37,17 +37,9 @@ def is_real(value):
 def check_class_weight(class_weight, classes, largest=np.inf):
     """None, "balanced", or one positive weight per class in order.
 
-    Parameters
-    ----------
-    class_weight : {"balanced"}, dict or None
-        As given by the user; classes that are not in a dict have weight 1.
-    classes : ndarray of shape (n_classes,)
-    largest : float
-        The largest weight that is allowed; the smallest is its inverse.
-
-    Returns
-    -------
-    weights : None, "balanced" or ndarray of shape (n_classes,)
+    `class_weight`: as given by the user; classes that are not in a dict have weight 1. `classes`
+    (n_classes,). `largest`: the largest weight that is allowed; the smallest is its inverse.
+    Returns `weights` (n_classes,).
     """
     if class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced"):
         return class_weight
@@ -82,24 +74,14 @@ class WeightSummary:
     Whole numbers are counts: a weight of 2 is the row twice. All others are relative: only their
     ratios matter, and they are scaled to sum to the number of rows with positive weight. A weight
     of 0 is an absent row in both. This is decided once, for a whole table.
-
-    Attributes
-    ----------
-    n_rows : int
-        Rows with positive weight.
-    total : float
-        Sum of the weights.
-    smallest, largest : float
-        Of the positive weights.
-    is_whole : bool
-        Whether all are whole numbers.
     """
 
-    n_rows: int = 0
-    total: float = 0.0
+    n_rows: int = 0  # rows with positive weight
+    total: float = 0.0  # sum of the weights
+    # smallest, largest: of the positive weights.
     smallest: float = np.inf
     largest: float = 0.0
-    is_whole: bool = True
+    is_whole: bool = True  # whether all are whole numbers
 
     @classmethod
     def of(cls, weights):
@@ -158,17 +140,9 @@ class WeightSummary:
 def read_weights(sample_weight, X):
     """Sample weights of a whole table, and the weight that counts as one row.
 
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,), number or None
-        Weights that were decided before (`decided`) stay as they are.
-    X : array of shape (n_samples, n_features)
-
-    Returns
-    -------
-    weights : ndarray of float64 of shape (n_samples,) or None
-        Counts, or relative weights that sum to the number of those that are positive.
-    unit : float
+    `sample_weight` (n_samples,), number or None: weights that were decided before (`decided`) stay
+    as they are; `X` (n_samples, n_features). Returns `weights` (n_samples,) or None: counts, or
+    relative weights that sum to the number of those that are positive; `unit`.
     """
     weights = check_part_weights(sample_weight, X)
     if weights is None or isinstance(sample_weight, DecidedWeights):
@@ -232,15 +206,8 @@ def check_finite(statistics, X):
 def weighted_median(values, weights):
     """Weighted median: each value counts as often as its weight says.
 
-    Parameters
-    ----------
-    values, weights : ndarray of shape (n,)
-        Weights are positive.
-
-    Returns
-    -------
-    median : float
-        The mean of the two middle values if the weights below and above are equal.
+    `values`, `weights` (n,): weights are positive. Returns `median`: the mean of the two middle
+    values if the weights below and above are equal.
 
     Examples
     --------

@@ -22,19 +22,8 @@ _SPLIT_ROWS = 512
 def device_sums(X, codes, n_classes, weights):
     """Weighted sums of ``X - X[0]`` and of its squares for each class.
 
-    Parameters
-    ----------
-    X : array on a device, of shape (n_samples, n_features)
-    codes : ndarray of int of shape (n_samples,)
-    n_classes : int
-    weights : ndarray of shape (n_samples,) or None
-        None for ones.
-
-    Returns
-    -------
-    origin : ndarray of shape (n_features,)
-        The first row.
-    sums, squares : ndarray of shape (n_classes, n_features)
+    `X` (n_samples, n_features); `codes` (n_samples,); `weights` (n_samples,) or None: None for
+    ones. Returns `origin` (n_features,): the first row; `sums`, `squares` (n_classes, n_features).
     """
     origin = to_host(X[0, :]).astype(np.float64)
     if _has_triton(X):

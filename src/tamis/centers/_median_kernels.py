@@ -27,67 +27,36 @@ _COLUMNS = 64
 
 
 class Segments(NamedTuple):
-    """Sorted values of each (column, class), one segment after the other.
+    """Sorted values of each (column, class), one segment after the other."""
 
-    Attributes
-    ----------
-    values : ndarray
-        Values of all segments.
-    starts : ndarray of int of shape (n_segments + 1,)
-        Where segments begin in `values`.
-    cumulated : ndarray
-        Cumulated weights.
-    cumulated_starts : ndarray of int
-        Where segments begin in `cumulated`.
-    below : ndarray of shape (n_segments,)
-        Weight of the values to the left of the segment, which are not in it.
-    """
-
-    values: NDArray
-    starts: NDArray
-    cumulated: NDArray
-    cumulated_starts: NDArray
+    values: NDArray  # values of all segments
+    starts: NDArray  # (n_segments + 1,): where segments begin in `values`
+    cumulated: NDArray  # cumulated weights
+    cumulated_starts: NDArray  # where segments begin in `cumulated`
+    # (n_segments,): weight of the values to the left of the segment, which are not in it.
     below: NDArray
 
 
 class Halves(NamedTuple):
-    """How cumulated weights are compared with one half: see `tamis.centers.segments.TieRule`.
+    """How cumulated weights are compared with one half: see `tamis.centers.segments.TieRule`."""
 
-    Attributes
-    ----------
-    weight, class_slack : ndarray of shape (n_classes,)
-        Total weight of each class, and the slack within which a sum counts as one half.
-    share : ndarray of shape (n_classes,)
-        Factors that give the classes the same total weight.
-    half, slack : float
-        The same comparison for all classes together.
-    """
-
+    # weight, class_slack: (n_classes,): total weight of each class, and the slack within which a
+    # sum counts as one half.
     weight: NDArray
     class_slack: NDArray
-    share: NDArray
+    share: NDArray  # (n_classes,): factors that give the classes the same total weight
+    # half, slack: the same comparison for all classes together.
     half: float
     slack: float
 
 
 class ColumnMedians(NamedTuple):
-    """Results for a block of columns.
+    """Results for a block of columns."""
 
-    Attributes
-    ----------
-    median : ndarray of shape (n_columns, n_classes)
-        Class medians.
-    common : ndarray of shape (n_columns, 2)
-        Lower and upper end of the common median interval.
-    gain : ndarray of shape (n_columns,)
-    close : ndarray of bool of shape (n_columns,)
-        Whether a tie is within rounding.
-    """
-
-    median: NDArray
-    common: NDArray
-    gain: NDArray
-    close: NDArray
+    median: NDArray  # (n_columns, n_classes): class medians
+    common: NDArray  # (n_columns, 2): lower and upper end of the common median interval
+    gain: NDArray  # (n_columns,)
+    close: NDArray  # (n_columns,): whether a tie is within rounding
 
 
 @compiled

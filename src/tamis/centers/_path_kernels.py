@@ -41,49 +41,28 @@ class Terms(NamedTuple):
 
 
 class DifferenceTerms(NamedTuple):
-    """Summands of the difference between the decisions of two classes, in rank order.
+    """Summands of the difference between the decisions of two classes, in rank order."""
 
-    Attributes
-    ----------
-    columns, origin : ndarray of shape (n_ranked,)
-        As in `Terms`.
-    factor : ndarray of shape (n_ranked,)
-        l2: difference of the slopes; l1: the slope.
-    shift : ndarray of shape (n_ranked, 2)
-        l2: difference of the constant parts, and 0; l1: the two class centers.
-    bounds : ndarray of shape (n_ranked, 2)
-        l1: limits to which values are clipped.
-    absolute : bool
-        True for l1.
-    """
-
+    # columns, origin: (n_ranked,): as in `Terms`.
     columns: NDArray
     origin: NDArray
-    factor: NDArray
+    factor: NDArray  # (n_ranked,): l2: difference of the slopes; l1: the slope
+    # (n_ranked, 2): l2: difference of the constant parts, and 0; l1: the two class centers.
     shift: NDArray
-    bounds: NDArray
-    absolute: bool
+    bounds: NDArray  # (n_ranked, 2): l1: limits to which values are clipped
+    absolute: bool  # True for l1
 
 
 class Levels(NamedTuple):
-    """Levels by ascending number of features.
+    """Levels by ascending number of features."""
 
-    Attributes
-    ----------
-    stops : ndarray of int64 of shape (n_levels,)
-        Number of ranked features that enter.
-    place : ndarray of int64 of shape (n_levels,)
-        Index of the level in the output.
-    sharpness, tolerance : ndarray of shape (n_levels,)
-        As in `PathTerms`.
-    threshold : ndarray of shape (n_levels,)
-        Two classes: the second one is predicted where the difference of the sums is larger.
-    """
-
-    stops: NDArray
-    place: NDArray
+    stops: NDArray  # (n_levels,): number of ranked features that enter
+    place: NDArray  # (n_levels,): index of the level in the output
+    # sharpness, tolerance: (n_levels,): as in `PathTerms`.
     sharpness: NDArray
     tolerance: NDArray
+    # (n_levels,): two classes: the second one is predicted where the difference of the sums is
+    # larger.
     threshold: NDArray
 
 
@@ -96,22 +75,14 @@ class StoredRows(NamedTuple):
 
 
 class ZeroTerms(NamedTuple):
-    """For sparse rows: where columns enter, and the terms of zeros.
+    """For sparse rows: where columns enter, and the terms of zeros."""
 
-    Attributes
-    ----------
-    level, rank : ndarray of int64 of shape (n_features,)
-        First level of each column (the number of levels if it never enters), and its rank.
-    zero : ndarray of shape (n_ranked, n_classes)
-        Terms of a value 0.
-    base : ndarray of shape (n_levels, n_classes)
-        Their sums.
-    """
-
+    # level, rank: (n_features,): first level of each column (the number of levels if it never
+    # enters), and its rank.
     level: NDArray
     rank: NDArray
-    zero: NDArray
-    base: NDArray
+    zero: NDArray  # (n_ranked, n_classes): terms of a value 0
+    base: NDArray  # (n_levels, n_classes): their sums
 
 
 @compiled

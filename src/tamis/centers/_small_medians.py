@@ -27,12 +27,8 @@ __all__ = [
 def absolute_deviations(block: NDArray, bounds: NDArray) -> NDArray:
     """Sums of the absolute deviations of each (column, class) from its median, in four lanes.
 
-    Parameters
-    ----------
-    block : ndarray of shape (n_columns, n_rows)
-        Rows by class; sorted or partitioned at the middle of each class.
-    bounds : ndarray of int of shape (n_classes + 1,)
-        Where classes begin.
+    `block` (n_columns, n_rows): rows by class; sorted or partitioned at the middle of each class.
+    `bounds` (n_classes + 1,): where classes begin.
     """
     sums = np.empty((block.shape[0], bounds.size - 1))
     for c, (first, last) in enumerate(pairwise(bounds)):
@@ -53,17 +49,9 @@ def absolute_deviations(block: NDArray, bounds: NDArray) -> NDArray:
 def count_windows(block: NDArray, bounds: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     """Where values lie between the lowest lower and the highest upper class median.
 
-    Parameters
-    ----------
-    block : ndarray of shape (n_columns, n_rows)
-        Rows by class, partitioned at the middle of each class.
-    bounds : ndarray of int of shape (n_classes + 1,)
-
-    Returns
-    -------
-    inside : ndarray of bool, as `block`
-    below, size : ndarray of int of shape (n_columns * n_classes,)
-        How many values of each class are below and inside.
+    `block` (n_columns, n_rows): rows by class, partitioned at the middle of each class; `bounds`
+    (n_classes + 1,). Returns `inside`; `below`, `size` (n_columns * n_classes,): how many values
+    of each class are below and inside.
     """
     n_rows = np.diff(bounds)
     lowest = block[:, bounds[:-1] + (n_rows - 1) // 2].min(axis=1)[:, None]
@@ -169,15 +157,9 @@ def gains_of_columns(
 
     That is what dropping each column costs.
 
-    Parameters
-    ----------
-    segments : Segments
-        One segment per (column, class).
-    weight : ndarray of shape (n_classes,)
-    lower, upper : ndarray of shape (n_columns, n_classes)
-        Median intervals of the classes.
-    common : ndarray of shape (n_columns,)
-        Lower common medians.
+    `segments`: one segment per (column, class); `weight` (n_classes,); `lower`, `upper`
+    (n_columns, n_classes): median intervals of the classes; `common` (n_columns,): lower common
+    medians.
     """
     segment = _segment_of_value(segments)
     reached, values = _reached(segments, segment), segments.values

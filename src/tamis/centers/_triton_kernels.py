@@ -11,14 +11,8 @@ _ROWS, _COLUMNS, _WARPS = 4, 512, 4
 def add_rows(X, rows, starts, stops, weights, origin, parts):
     """Weighted sums of ``X - origin`` and of its squares over ``rows[start:stop]``.
 
-    Parameters
-    ----------
-    X : tensor of float32 of shape (n_samples, n_features)
-    rows : tensor of int64 of shape (n_samples,)
-    starts, stops : tensor of int64 of shape (n_splits,)
-    weights, origin : tensor of float64 of shape (n_samples,), (n_features,)
-    parts : tensor of float64 of shape (2, n_splits, n_features)
-        Receives the sums.
+    `X` (n_samples, n_features); `rows` (n_samples,); `starts`, `stops` (n_splits,); `weights`,
+    `origin` (n_samples,), (n_features,); `parts` (2, n_splits, n_features): receives the sums.
     """
     grid = (triton.cdiv(X.shape[1], _COLUMNS), starts.shape[0])
     _add_rows[grid](

@@ -40,23 +40,12 @@ _LARGEST = 2.0**900
 
 @dataclass
 class _Found:
-    """What the first pass finds in some chunks.
+    """What the first pass finds in some chunks."""
 
-    Attributes
-    ----------
-    number : int
-        The first chunk.
-    n_features, names : int, ndarray or None
-    labels : ndarray of shape (n_classes,)
-        The classes, in order.
-    weights : WeightSummary
-    survey, moments : Survey, ClassMoments, or None
-    """
-
-    number: int
+    number: int  # the first chunk
     n_features: int
     names: NDArray | None
-    labels: NDArray
+    labels: NDArray  # (n_classes,): the classes, in order
     weights: WeightSummary
     survey: Survey | None
     moments: ClassMoments | None
@@ -97,13 +86,7 @@ def _same_names(one, other):
 
 @dataclass
 class _Task:
-    """Summarises one chunk; holds an estimator that is not fitted.
-
-    Attributes
-    ----------
-    estimator : SparseCenterClassifier
-    classes : ndarray or None
-    """
+    """Summarises one chunk; holds an estimator that is not fitted."""
 
     estimator: Any
     classes: NDArray | None
@@ -149,19 +132,11 @@ class _Look(_Task):
 
 @dataclass
 class _Search(_Task):
-    """A later pass, for medians.
+    """A later pass, for medians."""
 
-    Attributes
-    ----------
-    place : ndarray of int of shape (n_classes,)
-        Place of each class among those that have weight; -1 for the others.
-    unit : ndarray or None
-        Units that columns are divided by.
-    search : MedianSearch
-    """
-
+    # (n_classes,): place of each class among those that have weight; -1 for the others.
     place: NDArray
-    unit: NDArray | None
+    unit: NDArray | None  # units that columns are divided by
     search: MedianSearch
     _advice: ClassVar[str] = " The chunks must be the same in every pass."
 
@@ -184,15 +159,8 @@ def train_passes(
 ) -> None:
     """Fit a `SparseCenterClassifier` on chunks.
 
-    Parameters
-    ----------
-    estimator : SparseCenterClassifier
-        Gets its fitted attributes.
-    passes : Passes
-    classes : array-like of shape (n_classes,) or None
-        All classes; None: those that occur.
-    max_bytes : float
-        Memory for counts.
+    `estimator`: gets its fitted attributes. `classes` (n_classes,) or None: all classes; None:
+    those that occur. `max_bytes`: memory for counts.
     """
     if classes is not None:
         classes = np.unique(column_or_1d(decode_labels(classes)))

@@ -25,20 +25,12 @@ _BLOCK = 4_000_000
 
 @dataclass
 class ClassCounts:
-    """What is known of each class.
+    """What is known of each class."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_classes,)
-        The classes, in order.
-    moments : ClassMoments
-        Number of rows, mean and variance.
-    nonzeros : ndarray of int of shape (n_classes, n_features), or None
-        Number of rows in which a feature is not zero; None if it is unknown.
-    """
-
-    labels: NDArray
-    moments: ClassMoments
+    labels: NDArray  # (n_classes,): the classes, in order
+    moments: ClassMoments  # number of rows, mean and variance
+    # (n_classes, n_features), or None: number of rows in which a feature is not zero; None if it
+    # is unknown.
     nonzeros: NDArray | None
 
     def merge(self, other: ClassCounts) -> ClassCounts:
@@ -60,17 +52,8 @@ class ClassCounts:
 def count_and_summarise(X: Matrix, labels: NDArray, codes: NDArray) -> ClassCounts:
     """Moments and non-zeros of a chunk of rows, without making sparse data dense.
 
-    Parameters
-    ----------
-    X : ndarray, CSR or CSC container of shape (n_samples, n_features)
-        float32 or float64. NaN and infinity raise ValueError.
-    labels : ndarray of shape (n_classes,)
-    codes : ndarray of shape (n_samples,)
-        Class index of each row.
-
-    Returns
-    -------
-    counts : ClassCounts
+    `X` (n_samples, n_features): float32 or float64. NaN and infinity raise ValueError. `labels`
+    (n_classes,). `codes` (n_samples,): class index of each row.
     """
     if is_sparse(X) and not X.has_canonical_format:
         X = X.copy()

@@ -375,20 +375,8 @@ def make_path(
 ) -> CentersPath:
     """Make the path of a trained model.
 
-    Parameters
-    ----------
-    estimator : SparseCenterClassifier or SparseCenterClassifierCV
-        Its parameters, features and feature groups are those of the classifiers of the path.
-    model : CenterModel
-    levels : ndarray of int
-    classes : ndarray
-        Class labels.
-    n_rows : int
-        Number of training rows.
-
-    Returns
-    -------
-    path : CentersPath
+    `estimator`: its parameters, features and feature groups are those of the classifiers of the
+    path; `classes`: class labels; `n_rows`: number of training rows.
     """
     parameters = {name: getattr(estimator, name) for name in _PARAMETERS}
     template = SparseCenterClassifier(**parameters)

@@ -28,23 +28,12 @@ _SMALLEST_SHRINKAGE = 1e-6
 
 @dataclass
 class Whitening:
-    r"""The matrix :math:`S^{-1/2} = b I + V \operatorname{diag}(f) V^\top`.
+    r"""The matrix :math:`S^{-1/2} = b I + V \operatorname{diag}(f) V^\top`."""
 
-    Attributes
-    ----------
-    vectors : ndarray of shape (n_features, rank)
-        Eigenvectors V of the covariance.
-    roots : ndarray of shape (rank,)
-        Square roots of their eigenvalues.
-    rest : float
-        Square root of the eigenvalue of all other directions.
-    shrinkage : float
-        How far the covariance was shrunk towards a multiple of the identity, between 0 and 1.
-    """
-
-    vectors: NDArray
-    roots: NDArray
-    rest: float
+    vectors: NDArray  # (n_features, rank): eigenvectors V of the covariance
+    roots: NDArray  # (rank,): square roots of their eigenvalues
+    rest: float  # square root of the eigenvalue of all other directions
+    # How far the covariance was shrunk towards a multiple of the identity, between 0 and 1.
     shrinkage: float
 
     def apply(self, Z: NDArray) -> NDArray:
@@ -70,26 +59,12 @@ def pooled_whitening(
 ) -> Whitening:
     """Whitening by the covariance of ``(X - offset - class mean) / scale``.
 
-    Parameters
-    ----------
-    X : ndarray or sparse container of shape (n_samples, n_features)
-        Data; sparse data stay sparse.
-    codes : ndarray of shape (n_samples,)
-        Class index of each row.
-    offset : ndarray of shape (n_features,)
-        Origin that `means` are relative to; it is subtracted first, so that no digits are lost.
-    means : ndarray of shape (n_classes, n_features)
-        Class means.
-    scale : ndarray of shape (n_features,)
-        Divisors of the features.
-    kind : {"empirical", "shrunk"}
-        Unchanged, or shrunk as by Ledoit and Wolf (2004), with weights as repetitions.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Non-negative weights.
-
-    Returns
-    -------
-    whitening : Whitening
+    `X` (n_samples, n_features): data; sparse data stay sparse. `codes` (n_samples,): class index
+    of each row. `offset` (n_features,): origin that `means` are relative to; it is subtracted
+    first, so that no digits are lost. `means` (n_classes, n_features): class means. `scale`
+    (n_features,): divisors of the features. `kind`: unchanged, or shrunk as by Ledoit and Wolf
+    (2004), with weights as repetitions. `sample_weight` (n_samples,) or None: non-negative
+    weights.
     """
     n_samples, n_features = X.shape
     weights = np.ones(n_samples) if sample_weight is None else sample_weight

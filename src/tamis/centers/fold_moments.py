@@ -30,21 +30,9 @@ def moments_of_row_sets(
     Rows that are in the same sets form a part. The parts are summarised together, as if each had
     its own classes, and merged for each set.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse array} of shape (n_samples, n_features)
-        Checked samples.
-    codes : ndarray of shape (n_samples,)
-        Class index of each row.
-    n_classes : int
-    sample_weight : ndarray of shape (n_samples,) or None
-    row_sets : sequence of ndarray of int
-        Rows of each set.
-
-    Returns
-    -------
-    moments : list of ClassMoments or None
-        None if there are too many parts, or a set has a row twice.
+    `X` (n_samples, n_features): checked samples; `codes` (n_samples,): class index of each row;
+    `sample_weight` (n_samples,) or None; `row_sets`: rows of each set. Returns `moments`: None if
+    there are too many parts, or a set has a row twice.
     """
     unknown: list[ClassMoments | None] = [None] * len(row_sets)
     if len(row_sets) > _MOST_PARTS:

@@ -21,18 +21,10 @@ __all__ = ["FeatureGroups", "make_groups"]
 
 @dataclass(frozen=True)
 class FeatureGroups:
-    """The group of each feature, and which groups are kept.
+    """The group of each feature, and which groups are kept."""
 
-    Attributes
-    ----------
-    group_of : ndarray of int64 of shape (n_features,)
-        Group of each feature; every group from 0 has a feature.
-    kept : ndarray of bool of shape (n_groups,)
-        Groups that are always selected, and not counted.
-    """
-
-    group_of: NDArray
-    kept: NDArray
+    group_of: NDArray  # (n_features,): group of each feature; every group from 0 has a feature
+    kept: NDArray  # (n_groups,): groups that are always selected, and not counted
 
     @property
     def n_choices(self) -> int:
@@ -82,17 +74,8 @@ def make_groups(
 ) -> FeatureGroups:
     """Make the groups from a user's parameters; raises ValueError for invalid ones.
 
-    Parameters
-    ----------
-    feature_groups : None, dict, or array-like
-        As in `tamis._base.feature_groups.read_groups`.
-    keep : None, str, int or sequence of them
-        Features (names or indices), whose groups are kept, or names of groups.
-    feature_names : sequence of str
-
-    Returns
-    -------
-    groups : FeatureGroups
+    `feature_groups`: as in `tamis._base.feature_groups.read_groups`; `keep`: features (names or
+    indices), whose groups are kept, or names of groups.
     """
     feature_names = [str(name) for name in feature_names]
     group_of, names = read_groups(feature_groups, feature_names)

@@ -50,24 +50,13 @@ _LARGEST_KEY = np.iinfo(np.uint64).max
 
 @dataclass
 class Survey:
-    """What is known of all chunks before medians are searched; merged by `merge`.
+    """What is known of all chunks before medians are searched; merged by `merge`."""
 
-    Attributes
-    ----------
-    weight : ndarray of shape (n_classes,)
-        Sums of the sample weights.
-    n_rows, n_features : int
-    is_whole : bool
-        Whether all weights are whole numbers.
-    width : int
-        Bits of the widest numbers: 32 or 64.
-    """
-
-    weight: NDArray
+    weight: NDArray  # (n_classes,): sums of the sample weights
     n_rows: int
     n_features: int
-    is_whole: bool
-    width: int
+    is_whole: bool  # whether all weights are whole numbers
+    width: int  # bits of the widest numbers: 32 or 64
 
     def merge(self, other: Survey) -> Survey:
         """Of the rows of both."""
@@ -99,18 +88,7 @@ def plan_search(
 ) -> tuple[int, list[slice]]:
     """Choose the bits of a digit and the blocks of columns that need the fewest passes.
 
-    Parameters
-    ----------
-    n_features, n_classes : int
-    width : int
-        Bits of a number.
-    max_bytes : float
-        Memory for the counts.
-
-    Returns
-    -------
-    bits : int
-    blocks : list of slice
+    `width`: bits of a number; `max_bytes`: memory for the counts.
     """
     best = None
     for bits in _BITS:
@@ -132,14 +110,8 @@ class MedianSearch:
     one digit further. Once `is_found`, `deviations` is done for each chunk and added, and `finish`
     returns the result.
 
-    Parameters
-    ----------
-    columns : slice
-        The block of columns.
-    whole : Survey
-        Of all chunks; every class has weight.
-    bits : int
-        Bits of a digit.
+    `columns`: the block of columns. `whole`: of all chunks; every class has weight. `bits`: bits
+    of a digit.
     """
 
     columns: slice
@@ -171,17 +143,9 @@ class MedianSearch:
     ) -> tuple[NDArray, NDArray]:
         """Counts of the next digit in one chunk, and smallest keys above the prefixes.
 
-        Parameters
-        ----------
-        X : ndarray or CSR container of shape (n_samples, n_features)
-            All columns, finite.
-        codes : ndarray of int of shape (n_samples,)
-        sample_weight : ndarray of shape (n_samples,) or None
-
-        Returns
-        -------
-        counts : ndarray of shape (n_columns, n_classes, 2, 2**bits)
-        after : ndarray of uint64 of shape (n_columns, n_classes + 1)
+        `X` (n_samples, n_features): all columns, finite; `codes` (n_samples,); `sample_weight`
+        (n_samples,) or None. Returns `counts` (n_columns, n_classes, 2, 2**bits); `after`
+        (n_columns, n_classes + 1).
         """
         X, codes, sample_weight = heavy_rows(X, codes, sample_weight)
         weights, step = (np.ones(1), 0) if sample_weight is None else (sample_weight, 1)

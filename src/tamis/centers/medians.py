@@ -63,20 +63,10 @@ def class_medians(
 ) -> ClassMedians:
     """Medians, dispersions and gains of each column.
 
-    Parameters
-    ----------
-    X : ndarray, CSR or CSC container of shape (n_samples, n_features)
-        float32 or float64, finite; compared and summed in float64.
-    codes : ndarray of shape (n_samples,)
-        Class index of each row, integers in 0..n_classes-1; every class has weight.
-    n_classes : int
-        Number of classes.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Non-negative weights.
-
-    Returns
-    -------
-    medians : ClassMedians
+    `X` (n_samples, n_features): float32 or float64, finite; compared and summed in float64.
+    `codes` (n_samples,): class index of each row, integers in 0..n_classes-1; every class has
+    weight. `n_classes`: number of classes. `sample_weight` (n_samples,) or None: non-negative
+    weights.
     """
     result = _medians_as_they_are(X, codes, n_classes, sample_weight)
     spread = result.dispersion.sum(axis=0) + result.gain

@@ -38,40 +38,22 @@ _TIE = 1e-12
 
 @dataclass
 class CenterModel:
-    """Centers, gains and scales of all features; see the module.
+    """Centers, gains and scales of all features; see the module."""
 
-    Attributes
-    ----------
-    metric : {"l2", "l1"}
-    statistics : CenterStatistics
-        In the units of X, or in other units: see `tamis.centers.units`.
-    scale : ndarray of shape (n_features,)
-        Divisors of the features in these units.
-    gains : ndarray of shape (n_features,)
-        Gains on the scaled (and whitened) data.
-    log_prior : ndarray of shape (n_classes,)
-    whitening : Whitening or None
-    whitened_centers, whitened_dispersion : ndarray of shape (n_classes, n_features) or None
-        Centers and variances of the whitened features.
-    temperature : float
-        Divisor of the decisions.
-    groups : FeatureGroups or None
-        Features that are selected together, or always; k then counts groups.
-    reference : float
-        Factor that brings scaled features to the units of X.
-    """
-
-    metric: str
-    statistics: CenterStatistics
-    scale: NDArray
-    gains: NDArray
-    log_prior: NDArray
+    metric: str  # "l2", "l1"
+    statistics: CenterStatistics  # in the units of X, or in other units: see `tamis.centers.units`
+    scale: NDArray  # (n_features,): divisors of the features in these units
+    gains: NDArray  # (n_features,): gains on the scaled (and whitened) data
+    log_prior: NDArray  # (n_classes,)
     whitening: Whitening | None = None
+    # whitened_centers, whitened_dispersion: (n_classes, n_features) or None: centers and variances
+    # of the whitened features.
     whitened_centers: NDArray | None = None
     whitened_dispersion: NDArray | None = None
-    temperature: float = 1.0
+    temperature: float = 1.0  # divisor of the decisions
+    # Features that are selected together, or always; k then counts groups.
     groups: FeatureGroups | None = None
-    reference: float = 1.0
+    reference: float = 1.0  # factor that brings scaled features to the units of X
 
     @property
     def power(self) -> int:
@@ -314,17 +296,9 @@ class CenterModel:
     def along(self, ks: NDArray) -> tuple[PathTerms, NDArray, NDArray]:
         """Terms of the ranked features, and what the k best features or groups are, for all ks.
 
-        Parameters
-        ----------
-        ks : ndarray of int of shape (n_levels,)
-
-        Returns
-        -------
-        terms : PathTerms
-        stops : ndarray of int of shape (n_levels,)
-            Number of ranked features among the k best features or groups.
-        n_selected : ndarray of int of shape (n_levels,)
-            Number of features, or groups, that are selected.
+        `ks` (n_levels,). Returns `terms`; `stops` (n_levels,): number of ranked features among the
+        k best features or groups; `n_selected` (n_levels,): number of features, or groups, that
+        are selected.
         """
         ranked = self.ranked()
         if self.groups is None:

@@ -32,24 +32,12 @@ _BLOCK = 4_000_000
 class CentersPath(Path):
     """Sparse center classifiers with different numbers of features, trained once.
 
-    Parameters
-    ----------
-    model : CenterModel
-        Statistics, scales and gains of all features.
-    levels : ndarray of int of shape (n_levels,)
-        Numbers of features, or of feature groups if there are groups, without those to keep.
-    classes : ndarray of shape (n_classes,)
-        Class labels, in the order of the decisions.
-    template : SparseCenterClassifier or SparseCenterClassifierCV
-        Parameters and input features of the classifiers of the path.
-
-    Attributes
-    ----------
-    levels, classes : ndarray
-        As above.
-    n_features : ndarray of int of shape (n_levels,)
-        Number of selected features, or groups: fewer than the level if fewer separate the class
-        centers. With a covariance, numbers of transformed features.
+    `model`: statistics, scales and gains of all features; `levels` (n_levels,): numbers of
+    features, or of feature groups if there are groups, without those to keep; `classes`
+    (n_classes,): class labels, in the order of the decisions; `template`: parameters and input
+    features of the classifiers of the path. `levels`, `classes`: as above. `n_features`
+    (n_levels,): number of selected features, or groups: fewer than the level if fewer separate the
+    class centers. With a covariance, numbers of transformed features.
     """
 
     def __init__(
@@ -68,15 +56,8 @@ class CentersPath(Path):
     def features(self, level: int) -> NDArray[np.intp]:
         """Columns that the model at one place of the path uses, ascending.
 
-        Parameters
-        ----------
-        level : int
-            Place on the path.
-
-        Returns
-        -------
-        columns : ndarray of int
-            All columns with a covariance, because the selected features are transformed ones.
+        `level`: place on the path. Returns `columns`: all columns with a covariance, because the
+        selected features are transformed ones.
         """
         if self._model.whitening is not None:
             return np.arange(self._model.scale.size)
@@ -85,16 +66,8 @@ class CentersPath(Path):
     def decisions(self, X: Matrix, places: slice = slice(None)) -> NDArray[np.float64]:
         """Log-probabilities, up to a constant per row, of some levels in one pass.
 
-        Parameters
-        ----------
-        X : {ndarray, sparse array} of shape (n_rows, n_columns)
-            Validated samples.
-        places : slice
-            Places of the levels; all of them by default.
-
-        Returns
-        -------
-        decisions : ndarray of shape (n_levels, n_rows, n_classes)
+        `X` (n_rows, n_columns): validated samples. `places`: places of the levels; all of them by
+        default. Returns `decisions` (n_levels, n_rows, n_classes).
         """
         parts = [
             path_decisions(rows, self._terms, self._stops[places]) for rows in self._row_blocks(X)
@@ -106,16 +79,8 @@ class CentersPath(Path):
     def labels(self, X: Matrix, places: slice = slice(None)) -> NDArray:
         """Class indices of some levels in one pass; ties go to the first class.
 
-        Parameters
-        ----------
-        X : {ndarray, sparse array} of shape (n_rows, n_columns)
-            Validated samples.
-        places : slice
-            Places of the levels; all of them by default.
-
-        Returns
-        -------
-        labels : ndarray of int of shape (n_levels, n_rows)
+        `X` (n_rows, n_columns): validated samples. `places`: places of the levels; all of them by
+        default. Returns `labels` (n_levels, n_rows).
         """
         parts = [
             path_labels(rows, self._terms, self._stops[places]) for rows in self._row_blocks(X)
@@ -125,14 +90,7 @@ class CentersPath(Path):
     def model(self, level: int) -> FittedCenters:
         """The fitted classifier at one place of the path; nothing is retrained.
 
-        Parameters
-        ----------
-        level : int
-            Place on the path.
-
-        Returns
-        -------
-        classifier : SparseCenterClassifier or SparseCenterClassifierCV
+        `level`: place on the path.
         """
         k = int(self.levels[level])
         classifier = copy.copy(self._template)
@@ -153,23 +111,10 @@ class CentersPath(Path):
     ) -> NDArray[np.float64]:
         """Scores of all levels, in one pass.
 
-        Parameters
-        ----------
-        X : {ndarray, sparse array} of shape (n_rows, n_columns)
-            Validated samples.
-        codes : ndarray of int of shape (n_rows,)
-            Index into `every` for each row.
-        every : ndarray
-            Labels: the classes of the path, and possibly others.
-        known : ndarray of int of shape (n_classes,)
-            Index into `every` of each class of the path.
-        scoring : str or callable
-            As in scikit-learn.
-        sample_weight : ndarray of shape (n_rows,) or None
-
-        Returns
-        -------
-        scores : ndarray of shape (n_levels,)
+        `X` (n_rows, n_columns): validated samples; `codes` (n_rows,): index into `every` for each
+        row; `every`: labels: the classes of the path, and possibly others; `known` (n_classes,):
+        index into `every` of each class of the path; `scoring`: as in scikit-learn;
+        `sample_weight` (n_rows,) or None. Returns `scores` (n_levels,).
         """
         if is_counted(scoring):
             return self._score_labels(X, codes, known, scoring, sample_weight)
@@ -233,20 +178,10 @@ def check_levels(
 ) -> NDArray[np.int64]:
     """Check the levels of a path: distinct numbers of features, ascending.
 
-    Parameters
-    ----------
-    levels : array-like of int, int or None
-        Numbers of features (larger ones mean all); a number of levels, geometrically spaced; or
-        None for a choice that suits the data.
-    n_choices : int
-        Number of features, or groups, to choose from.
-    many : bool
-        For None: True for all numbers of features, False for a few hundred of them.
-
-    Returns
-    -------
-    levels : ndarray of int64 of shape (n_levels,)
-        The single level 0 if every feature is kept.
+    `levels`: numbers of features (larger ones mean all); a number of levels, geometrically spaced;
+    or None for a choice that suits the data. `n_choices`: number of features, or groups, to choose
+    from. `many`: for None: True for all numbers of features, False for a few hundred of them.
+    Returns `levels` (n_levels,): the single level 0 if every feature is kept.
     """
     chosen = None if levels is None else np.asarray(levels)
     if chosen is not None and (

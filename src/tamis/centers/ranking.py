@@ -48,32 +48,16 @@ NOTHING = 2.0**1000
 
 @dataclass
 class CenterStatistics:
-    """The statistics of the data that training keeps, for either metric.
+    """The statistics of the data that training keeps, for either metric."""
 
-    Attributes
-    ----------
-    weight : ndarray of shape (n_classes,)
-        Sum of the sample weights of each class.
-    offset : ndarray of shape (n_features,)
-        Origin of `centers` and `common`: see `ClassMoments`.
-    centers : ndarray of shape (n_classes, n_features)
-        Class means or medians.
-    common : ndarray of shape (n_features,)
-        The center that all classes share if a feature is dropped.
-    dispersion : ndarray of shape (n_classes, n_features)
-        Mean squared (l2) or absolute (l1) deviation from the class center.
-    gain : ndarray of shape (n_features,)
-        Increase of the objective if the feature is dropped.
-    unit : ndarray of shape (n_features,) or None
-        Units of the features, powers of two, if they are not all those of X.
-    """
-
-    weight: NDArray
-    offset: NDArray
-    centers: NDArray
-    common: NDArray
+    weight: NDArray  # (n_classes,): sum of the sample weights of each class
+    offset: NDArray  # (n_features,): origin of `centers` and `common`: see `ClassMoments`
+    centers: NDArray  # (n_classes, n_features): class means or medians
+    common: NDArray  # (n_features,): the center that all classes share if a feature is dropped
+    # (n_classes, n_features): mean squared (l2) or absolute (l1) deviation from the class center.
     dispersion: NDArray
-    gain: NDArray
+    gain: NDArray  # (n_features,): increase of the objective if the feature is dropped
+    # (n_features,) or None: units of the features, powers of two, if they are not all those of X.
     unit: NDArray | None = None
 
     @property
@@ -160,24 +144,12 @@ def scale_of(
 ) -> tuple[NDArray, float]:
     r"""Divisor of each feature.
 
-    Parameters
-    ----------
-    statistics : CenterStatistics
-        Statistics of the raw data.
-    scaling : {"spread", "std", "variance"} or None
-        "spread" makes :math:`g_i / s_i^p` the share of the feature's spread that the classes
-        explain, between 0 and 1; "std" and "variance" are those of all rows; None is 1.
-    power : {2, 1}
-        The exponent p of the metric: 2 for l2, 1 for l1.
-    moments : ClassMoments
-        Needed for "std" and "variance".
-
-    Returns
-    -------
-    scale : ndarray of shape (n_features,)
-        Divisors of features in the units of `statistics`; 1 for constant features.
-    reference : float
-        Power of two: a scaled value times the reference is in the units of X.
+    `statistics`: statistics of the raw data. `scaling`: "spread" makes :math:`g_i / s_i^p` the
+    share of the feature's spread that the classes explain, between 0 and 1; "std" and "variance"
+    are those of all rows; None is 1. `power`: the exponent p of the metric: 2 for l2, 1 for l1.
+    `moments`: needed for "std" and "variance". Returns `scale` (n_features,): divisors of features
+    in the units of `statistics`; 1 for constant features; `reference`: power of two: a scaled
+    value times the reference is in the units of X.
     """
     if scaling is None:
         scale = np.ones_like(statistics.common)

@@ -30,42 +30,27 @@ __all__ = ["ClassMedians", "HalfRule", "TieRule", "fill_columns"]
 
 @dataclass
 class ClassMedians:
-    """Medians, dispersions and gains of each feature.
+    """Medians, dispersions and gains of each feature."""
 
-    Attributes
-    ----------
-    weight : ndarray of shape (n_classes,)
-        Sum of the sample weights.
-    median : ndarray of shape (n_classes, n_features)
-        Class medians, eq. (16).
-    common : ndarray of shape (n_features,)
-        Weighted median of all samples, all classes with the same total weight.
-    dispersion : ndarray of shape (n_classes, n_features)
-        Mean absolute deviation from the class median, eq. (18).
-    gain : ndarray of shape (n_features,)
-        Cost of dropping the feature, d - sum_c d_c >= 0; exactly 0 if it costs nothing.
-    unit : ndarray of shape (n_features,) or None
-        Powers of two that columns were divided by if sums would overflow or vanish.
-    """
-
-    weight: NDArray
-    median: NDArray
+    weight: NDArray  # (n_classes,): sum of the sample weights
+    median: NDArray  # (n_classes, n_features): class medians, eq. (16)
+    # (n_features,): weighted median of all samples, all classes with the same total weight.
     common: NDArray
+    # (n_classes, n_features): mean absolute deviation from the class median, eq. (18).
     dispersion: NDArray
+    # (n_features,): cost of dropping the feature, d - sum_c d_c >= 0; exactly 0 if it costs
+    # nothing.
     gain: NDArray
+    # (n_features,) or None: powers of two that columns were divided by if sums would overflow or
+    # vanish.
     unit: NDArray | None = None
 
 
 class HalfRule:
     """How sums of weights are compared with one half: exactly for whole-number weights.
 
-    Parameters
-    ----------
-    weight : ndarray of shape (n_classes,)
-        Sums of the sample weights.
-    whole : bool
-        Whether all sample weights are whole numbers.
-    n_rows : int
+    `weight` (n_classes,): sums of the sample weights; `whole`: whether all sample weights are
+    whole numbers.
     """
 
     def __init__(self, weight: NDArray, whole: bool, n_rows: int) -> None:
@@ -101,14 +86,8 @@ class HalfRule:
 class TieRule(HalfRule):
     """`HalfRule` of data in memory.
 
-    Parameters
-    ----------
-    X : ndarray or sparse container of shape (n_samples, n_features)
-    codes : ndarray of shape (n_samples,)
-        Class index of each row.
-    sample_weight : ndarray of shape (n_samples,) or None
-    weight : ndarray of shape (n_classes,)
-        Sums of the sample weights.
+    `X` (n_samples, n_features); `codes` (n_samples,): class index of each row; `sample_weight`
+    (n_samples,) or None; `weight` (n_classes,): sums of the sample weights.
     """
 
     def __init__(
@@ -138,17 +117,9 @@ def fill_columns(
 ) -> None:
     """Fill in the statistics of columns from their sorted segments.
 
-    Parameters
-    ----------
-    columns : ndarray of int
-        Which columns.
-    segments : Segments
-        One segment per (column, class).
-    sums : ndarray of shape (n_segments,) or None
-        Sums of the absolute deviations from the class medians; None: computed here.
-    rule : TieRule
-    result : ClassMedians
-        Changed in place.
+    `columns`: which columns. `segments`: one segment per (column, class). `sums` (n_segments,) or
+    None: sums of the absolute deviations from the class medians; None: computed here. `result`:
+    changed in place.
     """
     n_classes = rule.weight.size
     medians = ColumnMedians(

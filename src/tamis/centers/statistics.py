@@ -53,29 +53,19 @@ _LONG_ROW = 64
 
 @dataclass
 class ClassMoments:
-    """Weight, mean and variance of each class, mergeable.
+    """Weight, mean and variance of each class, mergeable."""
 
-    Attributes
-    ----------
-    weight : ndarray of shape (n_classes,)
-        Sum of the sample weights.
-    offset : ndarray of shape (n_features,)
-        Origin that `mean` is relative to: zero, or the first row if digits would be lost.
-    mean : ndarray of shape (n_classes, n_features)
-        Class means minus `offset`; zero for a class without weight.
-    variance : ndarray of shape (n_classes, n_features)
-        Weighted mean of squared deviations from the class mean.
-    n_rows : int
-        Rows seen, for the bound on rounding errors.
-    unit : ndarray of shape (n_features,) or None
-        Powers of two that columns were divided by if squares would overflow or vanish.
-    """
-
-    weight: NDArray
+    weight: NDArray  # (n_classes,): sum of the sample weights
+    # (n_features,): origin that `mean` is relative to: zero, or the first row if digits would be
+    # lost.
     offset: NDArray
+    # (n_classes, n_features): class means minus `offset`; zero for a class without weight.
     mean: NDArray
+    # (n_classes, n_features): weighted mean of squared deviations from the class mean.
     variance: NDArray
-    n_rows: int
+    n_rows: int  # rows seen, for the bound on rounding errors
+    # (n_features,) or None: powers of two that columns were divided by if squares would overflow
+    # or vanish.
     unit: NDArray | None = None
 
     def merge(self, other: ClassMoments) -> ClassMoments:
@@ -139,21 +129,10 @@ def summarise(
 ) -> ClassMoments:
     """Class moments of a chunk of rows, in one pass.
 
-    Parameters
-    ----------
-    X : ndarray, CSR or CSC container, or array on a device, of shape (n_samples, n_features)
-        float32 or float64; sums are float64. NaN and infinity raise ValueError; they are detected
-        in the sums, not in `X`.
-    codes : ndarray of shape (n_samples,)
-        Class index of each row, integers in 0..n_classes-1.
-    n_classes : int
-        Number of classes.
-    sample_weight : ndarray of shape (n_samples,) or None
-        Non-negative weights.
-
-    Returns
-    -------
-    moments : ClassMoments
+    `X` (n_samples, n_features): float32 or float64; sums are float64. NaN and infinity raise
+    ValueError; they are detected in the sums, not in `X`. `codes` (n_samples,): class index of
+    each row, integers in 0..n_classes-1. `n_classes`: number of classes. `sample_weight`
+    (n_samples,) or None: non-negative weights.
     """
     if is_on_device(X):
         return _summarise_on_device(X, codes, n_classes, sample_weight)
@@ -290,12 +269,8 @@ def _without_duplicates(X):
 def _finish(sums, squares, weight):
     """Turn sums into means and sums of squares into variances.
 
-    Returns
-    -------
-    lost : ndarray of bool of shape (n_features,)
-        Where digits are lost to cancellation.
-    unsafe : ndarray of bool of shape (n_features,)
-        Where squares overflow or vanish.
+    Returns `lost` (n_features,): where digits are lost to cancellation; `unsafe` (n_features,):
+    where squares overflow or vanish.
     """
     n_features = sums.shape[1]
     if sums.size >= WORTH_COMPILING:

@@ -50,35 +50,19 @@ _REACH = 2.0**20
 
 @dataclass
 class PathTerms:
-    """The summands of the decisions, in rank order.
+    """The summands of the decisions, in rank order."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n_ranked,)
-        Column of the r-th best feature.
-    origin : ndarray of shape (n_ranked,)
-        l2: subtracted from each value; l1: zero.
-    slope : ndarray of shape (n_ranked, n_classes)
-        l2: factor of the value; l1: reciprocal of the scale, the same for all classes.
-    shift : ndarray of shape (n_ranked, n_classes)
-        l2: constant part; l1: the class center.
-    absolute : bool
-        True for l1.
-    sharpness : ndarray of shape (n_ranked + 1,)
-        One over the dispersion with the k best features.
-    log_prior : ndarray of shape (n_classes,)
-        Logarithms of the class priors, -inf for a class that was not seen.
-    tolerance : ndarray of shape (n_ranked + 1,)
-        Decisions with the k best features that differ by less are tied.
-    """
-
-    columns: NDArray
-    origin: NDArray
+    columns: NDArray  # (n_ranked,): column of the r-th best feature
+    origin: NDArray  # (n_ranked,): l2: subtracted from each value; l1: zero
+    # (n_ranked, n_classes): l2: factor of the value; l1: reciprocal of the scale, the same for all
+    # classes.
     slope: NDArray
-    shift: NDArray
-    absolute: bool
-    sharpness: NDArray
+    shift: NDArray  # (n_ranked, n_classes): l2: constant part; l1: the class center
+    absolute: bool  # True for l1
+    sharpness: NDArray  # (n_ranked + 1,): one over the dispersion with the k best features
+    # (n_classes,): logarithms of the class priors, -inf for a class that was not seen.
     log_prior: NDArray
+    # (n_ranked + 1,): decisions with the k best features that differ by less are tied.
     tolerance: NDArray
 
     @property
@@ -124,13 +108,7 @@ def bounds_of(centers: NDArray) -> tuple[NDArray, NDArray]:
     Beyond the outermost centers the distances to all centers grow alike. Clipping far outside
     keeps the digits of their differences next to values of any size.
 
-    Parameters
-    ----------
-    centers : ndarray of shape (n_classes, n_features)
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_features,)
+    `centers` (n_classes, n_features). Returns `low`, `high` (n_features,).
     """
     low, high = centers.min(axis=0), centers.max(axis=0)
     reach = _REACH * (high - low)
@@ -156,18 +134,9 @@ def path_decisions(
 ) -> NDArray[np.float64]:
     """Decisions of each row for each number of ranked features.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse array} of shape (n_samples, n_features)
-        Checked samples.
-    terms : PathTerms
-    ks : sequence of int
-        Numbers of ranked features.
-
-    Returns
-    -------
-    decisions : ndarray of shape (n_samples, len(ks), n_classes)
-        Those within rounding of the largest are equal to it.
+    `X` (n_samples, n_features): checked samples; `ks`: numbers of ranked features. Returns
+    `decisions` (n_samples, len(ks), n_classes): those within rounding of the largest are equal to
+    it.
     """
     decisions = np.empty((X.shape[0], len(ks), terms.log_prior.size))
     if decisions.size == 0:
@@ -180,17 +149,8 @@ def path_decisions(
 def path_labels(X: Matrix, terms: PathTerms, ks: Sequence[int] | NDArray) -> NDArray:
     """Class index of each row for each number of ranked features.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse array} of shape (n_samples, n_features)
-        Checked samples.
-    terms : PathTerms
-    ks : sequence of int
-        Numbers of ranked features.
-
-    Returns
-    -------
-    labels : ndarray of int of shape (n_samples, len(ks))
+    `X` (n_samples, n_features): checked samples; `ks`: numbers of ranked features. Returns
+    `labels` (n_samples, len(ks)).
     """
     if X.shape[0] == 0 or len(ks) == 0:
         return np.empty((X.shape[0], len(ks)), dtype=np.int8)

@@ -24,25 +24,14 @@ _LARGEST = 2**20
 
 @dataclass
 class UsualCounts:
-    """Stored values of a sparse matrix that are nearly all the same number.
+    """Stored values of a sparse matrix that are nearly all the same number."""
 
-    Attributes
-    ----------
-    usual : float
-        That number.
-    count : ndarray of uint32 of shape (n_features, n_classes)
-        Number of stored values, usual or not.
-    where, what : ndarray of shape (n_unusual,)
-        The others: flat index into `count`, and value.
-    canonical : bool
-        Whether indices are sorted and distinct in each row.
-    """
-
-    usual: float
-    count: NDArray
+    usual: float  # that number
+    count: NDArray  # (n_features, n_classes): number of stored values, usual or not
+    # where, what: (n_unusual,): the others: flat index into `count`, and value.
     where: NDArray
     what: NDArray
-    canonical: bool
+    canonical: bool  # whether indices are sorted and distinct in each row
 
     def sums(self) -> tuple[NDArray, NDArray]:
         """Sums of x and of x squared, each of shape (n_classes, n_features)."""

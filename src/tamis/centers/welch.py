@@ -31,22 +31,10 @@ def compare_classes(
 ) -> Iterator[tuple[int, dict[str, NDArray]]]:
     """Compare classes with all other rows, or with the rows of one class.
 
-    Parameters
-    ----------
-    counts : ClassCounts
-    chosen : collection of int
-        Places of the classes to compare.
-    reference : int or None
-        Place of the class to compare with; None: all other rows.
-    log_base : float or None
-        Base of the logarithm that was applied to the data.
-
-    Yields
-    ------
-    place : int
-        One of `chosen`, ascending.
-    columns : dict of str to ndarray of shape (n_features,)
-        As in the table of `rank_features_by_class`, features in their order.
+    `chosen`: places of the classes to compare. `reference`: place of the class to compare with;
+    None: all other rows. `log_base`: base of the logarithm that was applied to the data. Yields
+    `place`: one of `chosen`, ascending; `columns` (n_features,): as in the table of
+    `rank_features_by_class`, features in their order.
     """
     moments, nonzeros = counts.moments, counts.nonzeros
     n_classes = moments.weight.size

@@ -62,48 +62,22 @@ READING = (
 
 @dataclass
 class Loaded:
-    """Data of `tamis fit` and the options for comparing methods on them.
+    """Data of `tamis fit` and the options for comparing methods on them."""
 
-    Attributes
-    ----------
-    name : str
-        Name of the data.
-    table : Table
-    options : Options
-        Options of the comparison.
-    descriptions : dict of str to dict
-        Descriptions from the features file.
-    decision : Decision or None
-        Whether the table is streamed; None for embedded data.
-    streamed : Streamed or None
-        The table that `table` is a sample of.
-    """
-
-    name: str
+    name: str  # name of the data
     table: Table
-    options: Options
-    descriptions: dict
-    decision: Decision | None = None
-    streamed: Streamed | None = None
+    options: Options  # options of the comparison
+    descriptions: dict  # descriptions from the features file
+    decision: Decision | None = None  # whether the table is streamed; None for embedded data
+    streamed: Streamed | None = None  # the table that `table` is a sample of
 
 
 def load(words, folder=None, *, force=False, tell=lambda message: None):
     """Read the data that the options of `tamis fit` name.
 
-    Parameters
-    ----------
-    words : dict
-        Options of `tamis fit`.
-    folder : RunFolder or None
-        Where the decision to stream and finished passes are recorded.
-    force : bool
-        Whether those of different data are discarded.
-    tell : callable
-        Called with messages for the user.
-
-    Returns
-    -------
-    loaded : Loaded
+    `words`: options of `tamis fit`; `folder`: where the decision to stream and finished passes are
+    recorded; `force`: whether those of different data are discarded; `tell`: called with messages
+    for the user.
     """
     _check_words(words)
     descriptions = {}
@@ -126,16 +100,8 @@ def load(words, folder=None, *, force=False, tell=lambda message: None):
 def find_words(folder, data=None):
     """The options of the `tamis fit` that made a folder, with the path of its data.
 
-    Parameters
-    ----------
-    folder : RunFolder
-    data : str or None
-        Where the data are now; None: where they were.
-
-    Returns
-    -------
-    words : dict
-        InputError is raised if the data are not there.
+    `data`: where the data are now; None: where they were. Returns `words`: InputError is raised if
+    the data are not there.
     """
     words = folder.read_json("run.json")
     if data is not None:
@@ -245,20 +211,10 @@ def _embedded(words):
 def read_features_file(path, max_size=None, tell=say):
     """Read a features file: one dict per feature, with the fields that are given.
 
-    Parameters
-    ----------
-    path : str
-        CSV with the column "feature", and any of question, unit, type (number, integer, choice,
-        yes/no), choices (separated by |), unlisted (what a value that is not among the choices
-        is: error or missing), min, max, cost, group, assay_error.
-    max_size : int or None
-        Bytes of memory that it may use; None: half of what is available.
-    tell : callable
-        Called with messages for the user.
-
-    Returns
-    -------
-    descriptions : dict of str to dict
+    `path`: CSV with the column "feature", and any of question, unit, type (number, integer,
+    choice, yes/no), choices (separated by |), unlisted (what a value that is not among the choices
+    is: error or missing), min, max, cost, group, assay_error. `max_size`: bytes of memory that it
+    may use; None: half of what is available. `tell`: called with messages for the user.
     """
     try:
         size = check_path(path).stat().st_size

@@ -23,16 +23,8 @@ def number(value):
 def join_fields(columns, escape):
     """Lines of some columns, or None if a cell is too long or contains NUL.
 
-    Parameters
-    ----------
-    columns : list
-        A range of whole numbers, an array of floats, or a list of cells.
-    escape : callable
-        Called with a cell; returns its text in the file.
-
-    Returns
-    -------
-    lines : str or None
+    `columns`: a range of whole numbers, an array of floats, or a list of cells. `escape`: called
+    with a cell; returns its text in the file.
     """
     fields = []
     for column in columns:

@@ -63,13 +63,7 @@ def run(options):
 class _Reporter(Callback):
     """Report progress to the user, and save the options of the run.
 
-    Parameters
-    ----------
-    words : dict
-        Options of the command.
-    folder : RunFolder or None
-    decision : Decision or None
-        Whether the table is streamed.
+    `words`: options of the command; `decision`: whether the table is streamed.
     """
 
     def __init__(self, words, folder, decision):
@@ -124,15 +118,7 @@ class _Reporter(Callback):
 def compare_again(folder, words):
     """The comparison of a run, from its checkpoints.
 
-    Parameters
-    ----------
-    folder : RunFolder
-    words : dict
-        Options of the run, from `find_words`.
-
-    Returns
-    -------
-    comparison : Comparison
+    `words`: options of the run, from `find_words`.
     """
     loaded = load(words, folder)
     comparison = compare_table(

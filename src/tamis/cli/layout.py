@@ -68,19 +68,8 @@ def pad(text, width, right=False):
 def paragraph(text, first="", indent=None, style=None):
     """Wrap a sentence.
 
-    Parameters
-    ----------
-    text : str
-    first : str
-        What the first line begins with.
-    indent : str or None
-        What the other lines begin with; None: spaces, as many as `first` is wide.
-    style : str or None
-        Of all lines: see `Styled`.
-
-    Returns
-    -------
-    lines : list of str
+    `first`: what the first line begins with. `indent`: what the other lines begin with; None:
+    spaces, as many as `first` is wide. `style`: of all lines: see `Styled`.
     """
     indent = " " * span(first) if indent is None else indent
     lines, line, is_empty = [], first, True

@@ -19,14 +19,7 @@ _MAKE = "To make one: tamis fit ... --readable -o RUN"
 def offer_readable(options):
     """Lines that name a model of the run with which the command works, and how to make it.
 
-    Parameters
-    ----------
-    options : Namespace
-        Of a command about the model of `options.run` that cannot be read.
-
-    Returns
-    -------
-    lines : list of str
+    `options`: of a command about the model of `options.run` that cannot be read.
     """
     folder = RunFolder(options.run)
     format = getattr(options, "to", None)

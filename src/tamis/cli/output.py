@@ -25,16 +25,7 @@ _SPECIAL = re.compile('[,"\r\n]')
 def check_output(output, *read):
     """Raise InputError if the output cannot be written, before any work is done.
 
-    Parameters
-    ----------
-    output : str or None
-        File; None: standard output.
-    *read : str or None
-        Input files, which must not be replaced.
-
-    Returns
-    -------
-    path : Path or None
+    `output`: file; None: standard output. `read`: input files, which must not be replaced.
     """
     if output is None:
         return None
@@ -55,15 +46,8 @@ def check_output(output, *read):
 def write_rows(path, header, rows, guard):
     """Write CSV.
 
-    Parameters
-    ----------
-    path : Path or None
-        None: standard output.
-    header : list of str
-    rows : iterable of sequence
-        May be computed while they are written.
-    guard : bool
-        Whether to put an apostrophe before cells that a spreadsheet would read as formulas.
+    `path`: None: standard output; `rows`: may be computed while they are written; `guard`: whether
+    to put an apostrophe before cells that a spreadsheet would read as formulas.
     """
 
     def write(text):
@@ -81,15 +65,8 @@ def write_rows(path, header, rows, guard):
 def write_columns(path, header, blocks, guard):
     """Write CSV a block of rows at a time, which is many times faster than row by row.
 
-    Parameters
-    ----------
-    path : Path or None
-        None: standard output.
-    header : list of str
-    blocks : iterable of list
-        Columns of some rows: a range of whole numbers, an array of floats, or a list of cells.
-    guard : bool
-        As in `write_rows`.
+    `path`: None: standard output; `blocks`: columns of some rows: a range of whole numbers, an
+    array of floats, or a list of cells; `guard`: as in `write_rows`.
     """
 
     def write(text):

@@ -110,26 +110,12 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
     Values that are treated as missing are reported: absent columns after the first chunk, words in
     numeric columns after the last one.
 
-    Parameters
-    ----------
-    options : Namespace
-        Options of the command: `data`, `id_column`, and how to read.
-    model : TableModel
-    extra : list of str
-        Other columns to return if the file has them.
-    width : int or None
-        Values held per row; None: one per column of the model.
-    allow_empty : bool
-        Whether a table without rows gives a message instead of an error.
-    tell : callable
-        Called with each message; the default writes it to standard error.
-
-    Returns
-    -------
-    name : str
-        Heading for the names of the rows: the column of `--id`, or "row".
-    chunks : iterator of (Columns, list or range, dict)
-        The model's columns; names of the rows, or their numbers from 1; other columns.
+    `options`: options of the command: `data`, `id_column`, and how to read. `extra`: other columns
+    to return if the file has them. `width`: values held per row; None: one per column of the
+    model. `allow_empty`: whether a table without rows gives a message instead of an error. `tell`:
+    called with each message; the default writes it to standard error. Returns `name`: heading for
+    the names of the rows: the column of `--id`, or "row"; `chunks`: the model's columns; names of
+    the rows, or their numbers from 1; other columns.
     """
     from tamis.tables.reading.rows import read_rows
 
@@ -213,15 +199,7 @@ def check_relabel(options):
 def read_prevalence(text, model):
     """Read --prevalence: "training", the proportion of the positive class, or CLASS=PROPORTION.
 
-    Parameters
-    ----------
-    text : str or None
-        None: of the training rows.
-    model : TableModel
-
-    Returns
-    -------
-    prevalence : Prevalence
+    `text`: None: of the training rows.
     """
     if text is None or text == "training":
         return find_prevalence(model)
@@ -247,15 +225,8 @@ def _share(value, text):
 def read_priors(text, classes):
     """Read the frequencies of the classes, in their order.
 
-    Parameters
-    ----------
-    text : str or None
-        One name and number per class; the numbers sum to 1.
-    classes : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    priors : ndarray of shape (n_classes,) or None
+    `text`: one name and number per class; the numbers sum to 1. `classes` (n_classes,). Returns
+    `priors` (n_classes,) or None.
     """
     if text is None:
         return None

@@ -34,14 +34,7 @@ _KERNELS = {
 def tell_estimate(start):
     """The estimated time of a comparison, in words.
 
-    Parameters
-    ----------
-    start : Start
-        Tasks, seconds per task and method, and number of processes.
-
-    Returns
-    -------
-    line : str
+    `start`: tasks, seconds per task and method, and number of processes.
     """
     tasks = start.plan.tasks
     total = sum(start.seconds[task.method] for task in tasks) / start.n_jobs
@@ -60,15 +53,7 @@ def preparation_seconds(methods, n_values):
     Most methods compute small data without kernels. Compiled kernels are kept beside their
     modules, or in the folder that numba was told to use.
 
-    Parameters
-    ----------
-    methods : set of str
-    n_values : int
-        Rows times columns.
-
-    Returns
-    -------
-    seconds : float
+    `n_values`: rows times columns.
     """
     package, elsewhere = Path(tamis.__file__).parent, os.environ.get("NUMBA_CACHE_DIR")
     seconds = 0.0
@@ -121,14 +106,8 @@ def reading(path):
 class Progress(AbstractContextManager):
     """Show finished tasks, and how long the others will take.
 
-    Parameters
-    ----------
-    tasks : list of Task
-        All tasks.
-    estimates : dict of str to float
-        Rough seconds per task of each method.
-    n_jobs : int
-        Tasks that run at the same time.
+    `tasks`: all tasks; `estimates`: rough seconds per task of each method; `n_jobs`: tasks that
+    run at the same time.
     """
 
     def __init__(self, tasks, estimates, n_jobs):

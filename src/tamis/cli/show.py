@@ -16,19 +16,9 @@ _MOST_CLASSES = 8
 def show_results(metrics, records, *, is_saved=True):
     """Lines for standard output, the answer first.
 
-    Parameters
-    ----------
-    metrics : dict
-        The content of `metrics.json`.
-    records : list of dict
-        The features of the model.
-    is_saved : bool
-        Whether there are files that say more.
-
-    Returns
-    -------
-    lines : list of str
-        At most 80 columns wide, except for what cannot be broken.
+    `metrics`: the content of `metrics.json`; `records`: the features of the model; `is_saved`:
+    whether there are files that say more. Returns `lines`: at most 80 columns wide, except for
+    what cannot be broken.
     """
     failed = metrics.setdefault("not_described", {})
 

@@ -28,16 +28,7 @@ def name_score(settings):
 def show_answer(metrics, is_saved=True):
     """Lines about the model: severe warnings above the score, all else below.
 
-    Parameters
-    ----------
-    metrics : dict
-        The content of `metrics.json`.
-    is_saved : bool
-        Whether there are files that say more.
-
-    Returns
-    -------
-    lines : list of str
+    `metrics`: the content of `metrics.json`; `is_saved`: whether there are files that say more.
     """
     model, name = metrics["model"], name_score(metrics["settings"])
     unfinished = tell_unfinished(metrics)

@@ -20,16 +20,7 @@ _VERDICTS = {
 def show_clinical(model: dict[str, Any], name: str) -> Iterator[str]:
     """Lines for standard output.
 
-    Parameters
-    ----------
-    model : dict
-        The model in `metrics.json`.
-    name : str
-        Name of the score.
-
-    Yields
-    ------
-    line : str
+    `model`: the model in `metrics.json`; `name`: name of the score.
     """
     if model.get("left_out_batches"):
         yield from _show_batches(model["left_out_batches"])
@@ -130,18 +121,8 @@ def _time(value):
 def show_costs(found: dict[str, Any], name: str, to_report: str = "") -> Iterator[str]:
     """Lines about decisions by expected cost, which are those of the model.
 
-    Parameters
-    ----------
-    found : dict
-        The costs of errors in `metrics.json`.
-    name : str
-        Name of the score.
-    to_report : str
-        What follows costs that may be reported.
-
-    Yields
-    ------
-    line : str
+    `found`: the costs of errors in `metrics.json`; `name`: name of the score; `to_report`: what
+    follows costs that may be reported.
     """
     low, high = found["interval_95"]
     constant, (least, most) = found["constant"], found["saved_interval_95"]

@@ -15,14 +15,7 @@ _NAME, _SMALL, _BEST = 26, 30, 17
 def show_comparison(metrics):
     """Lines about all methods: the smallest model that is good enough, and the best one.
 
-    Parameters
-    ----------
-    metrics : dict
-        The content of `metrics.json`.
-
-    Yields
-    ------
-    line : str
+    `metrics`: the content of `metrics.json`.
     """
     settings, methods = metrics["settings"], metrics["methods"]
     folds = f"{settings['folds']} folds"

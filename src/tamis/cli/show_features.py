@@ -26,22 +26,9 @@ def show_features(records, guarantees, limit=15, *, is_balanced=True, is_saved=T
 
     A feature of several columns has one line per category.
 
-    Parameters
-    ----------
-    records : list of dict
-        The features.
-    guarantees : dict
-        Statements about them, of `metrics.json`.
-    limit : int
-        Features that are shown.
-    is_balanced : bool
-        Whether losses are of balanced accuracy.
-    is_saved : bool
-        Whether there is a file that has all features.
-
-    Returns
-    -------
-    lines : list of str
+    `records`: the features; `guarantees`: statements about them, of `metrics.json`; `limit`:
+    features that are shown; `is_balanced`: whether losses are of balanced accuracy; `is_saved`:
+    whether there is a file that has all features.
     """
     if not records:
         return ["The model uses no feature."]

@@ -23,19 +23,8 @@ def show_files(path, names):
 def show_next(metrics, path, model, run):
     """Commands that work with a model.
 
-    Parameters
-    ----------
-    metrics : dict
-        The content of `metrics.json`.
-    path : path-like
-        The folder of the model.
-    model : TableModel
-    run : str or None
-        The folder of a `tamis fit` whose data can be read again; None: `tamis pick` has none.
-
-    Returns
-    -------
-    lines : list of str
+    `metrics`: the content of `metrics.json`. `path`: the folder of the model. `run`: the folder of
+    a `tamis fit` whose data can be read again; None: `tamis pick` has none.
     """
     folder = as_word(path)
     commands = [(f"tamis predict {folder} new.csv", "label new rows")]

@@ -50,18 +50,7 @@ def attempt(
 ) -> Any:
     """What `make` returns; or a warning, and `otherwise`.
 
-    Parameters
-    ----------
-    failed : dict of str to str
-        Receives the reason of a failure.
-    part : str
-        One of `PARTS`.
-    make : callable
-    otherwise : object
-
-    Returns
-    -------
-    made : object
+    `failed`: receives the reason of a failure; `part`: one of `PARTS`.
     """
     try:
         return make()

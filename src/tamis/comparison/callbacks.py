@@ -16,31 +16,17 @@ __all__ = ["Callback", "Start"]
 
 @dataclass(frozen=True)
 class Start:
-    """What is known before the first task starts.
+    """What is known before the first task starts."""
 
-    Attributes
-    ----------
-    plan : Plan
-        Settings, folds and tasks.
-    seconds : dict of str to float
-        Rough seconds of one task of every method, by the rules that skip slow methods.
-    notes, checks : list of str, list of Check
-        What was recognised, dropped or changed; findings about the data.
-    n_jobs : int
-        Tasks that run at the same time.
-    was_cleared : bool
-        Whether checkpoints of another comparison were discarded.
-    n_values : int
-        Rows times columns of the encoded table.
-    """
-
-    plan: Plan
-    seconds: dict
+    plan: Plan  # settings, folds and tasks
+    seconds: dict  # rough seconds of one task of every method, by the rules that skip slow methods
+    # notes, checks: what was recognised, dropped or changed; findings about the data.
     notes: list
     checks: list
-    n_jobs: int
+    n_jobs: int  # tasks that run at the same time
+    # Whether checkpoints of another comparison were discarded.
     was_cleared: bool = field(default=False)
-    n_values: int = 0
+    n_values: int = 0  # rows times columns of the encoded table
 
 
 class Callback:

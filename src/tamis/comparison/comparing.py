@@ -300,24 +300,10 @@ def compare_table(
 ) -> Comparison:
     """`compare` for a table with labels.
 
-    Parameters
-    ----------
-    table : Table
-    options : Options
-    methods : sequence of str or None
-        Exactly these methods, as an earlier comparison chose them; None: by the options.
-    name, descriptions : str, mapping or None
-        Name of the data; descriptions of the features.
-    checkpoints, force, max_seconds, callbacks, n_jobs
-        As in `compare`.
-    only_finished : bool
-        Start no task; use the checkpoints only.
-    streamed : Streamed or None
-        The table that `table` is a sample of.
-
-    Returns
-    -------
-    comparison : Comparison
+    `methods`: exactly these methods, as an earlier comparison chose them; None: by the options.
+    `name`, `descriptions`: name of the data; descriptions of the features. `checkpoints`, `force`,
+    `max_seconds`, `callbacks`, `n_jobs`: as in `compare`. `only_finished`: start no task; use the
+    checkpoints only. `streamed`: the table that `table` is a sample of.
     """
     start, n_jobs = time.perf_counter(), _count_jobs(n_jobs)
     check_promises(options)

@@ -28,12 +28,7 @@ _CHECKED_ROWS, _TOLERANCE = 10_000, 1e-12
 
 
 class RunFolder:
-    """The results, `about.txt`, `run.json` and `checkpoints/`.
-
-    Parameters
-    ----------
-    path : str or path-like
-    """
+    """The results, `about.txt`, `run.json` and `checkpoints/`."""
 
     def __init__(self, path):
         self.path = Path(path)
@@ -84,20 +79,8 @@ class RunFolder:
     def write_results(self, model, records, metrics, table, guard):
         """Create the folder, write the results, and return messages about the model.
 
-        Parameters
-        ----------
-        model : TableModel
-        records : list of dict
-            The features.
-        metrics : dict
-        table : Columns
-            Training data.
-        guard : bool
-            Whether to quote cells of `features.csv` that a spreadsheet would read as formulas.
-
-        Returns
-        -------
-        messages : list of str
+        `records`: the features; `table`: training data; `guard`: whether to quote cells of
+        `features.csv` that a spreadsheet would read as formulas.
         """
         self.check()
         self.path.mkdir(parents=True, exist_ok=True)

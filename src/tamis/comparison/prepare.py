@@ -37,23 +37,12 @@ _EPOCHS = ((0.6e9, 2.5e9), (0.6e12, 2.5e12))  # seconds and milliseconds since 1
 
 @dataclass
 class Prepared:
-    """Data that are ready for a comparison.
+    """Data that are ready for a comparison."""
 
-    Attributes
-    ----------
-    table : Table
-        Without the copies of rows that were dropped.
-    problem : Problem
-    checks : list of Check
-        Findings about the data.
-    not_described : dict of str to str
-        Why there are none, if the checks failed.
-    """
-
-    table: Table
+    table: Table  # without the copies of rows that were dropped
     problem: Problem
-    checks: list
-    not_described: dict[str, str]
+    checks: list  # findings about the data
+    not_described: dict[str, str]  # why there are none, if the checks failed
 
 
 def set_aside(table: Table, options: Options) -> tuple[Table, CalibrationRows | None]:
@@ -62,18 +51,7 @@ def set_aside(table: Table, options: Options) -> tuple[Table, CalibrationRows | 
     Sample groups and copies of a row stay together. Rows are dealt class by class, unless the
     error rate of all rows together is to be limited, which needs rows drawn regardless of class.
 
-    Parameters
-    ----------
-    table : Table
-        With labels.
-    options : Options
-
-    Returns
-    -------
-    table : Table
-        The other rows.
-    kept : CalibrationRows or None
-        None if none are asked for.
+    `table`: with labels. Returns `table`: the other rows; `kept`: None if none are asked for.
     """
     if options.calibration_share is None:
         return table, None
@@ -102,17 +80,7 @@ def set_aside(table: Table, options: Options) -> tuple[Table, CalibrationRows | 
 def prepare(table: Table, options: Options, survey: ColumnSurvey | None = None) -> Prepared:
     """Encode a table, once for all methods and folds, and check it.
 
-    Parameters
-    ----------
-    table : Table
-        With labels.
-    options : Options
-    survey : ColumnSurvey or None
-        Columns of all rows, if the table is a sample of them.
-
-    Returns
-    -------
-    prepared : Prepared
+    `table`: with labels; `survey`: columns of all rows, if the table is a sample of them.
     """
     check_subgroups(table)
     times, counters = find_disguised(table.columns)
@@ -181,24 +149,9 @@ def make_problem(
 ):
     """The problem of a dataset.
 
-    Parameters
-    ----------
-    dataset : Table
-    preparation, encoded : Preparation, array
-        From `tamis.tables.lay_out`.
-    keep : sequence of str
-        Source columns or counted features that are always used.
-    costs : dict of str to float or None
-        Costs of counted features; 1 for the others.
-    balanced : bool
-    redundancy : float or None
-    max_features : int or None
-    copies : Copies or None
-        Copies of rows that form sample groups.
-
-    Returns
-    -------
-    problem : Problem
+    `preparation`, `encoded`: from `tamis.tables.lay_out`. `keep`: source columns or counted
+    features that are always used. `costs`: costs of counted features; 1 for the others. `copies`:
+    copies of rows that form sample groups.
     """
     classes, codes = np.unique(dataset.y, return_inverse=True)
     counted = preparation.features
@@ -264,15 +217,8 @@ def _require_known(option, names, known):
 def find_disguised(table):
     """Find numeric columns that are not measurements.
 
-    Parameters
-    ----------
-    table : Columns
-        Raw columns.
-
-    Returns
-    -------
-    times, counters : list of str
-        Columns that look like dates or times, and columns that number the rows.
+    `table`: raw columns. Returns `times`, `counters`: columns that look like dates or times, and
+    columns that number the rows.
     """
     times, counters = [], []
     if table.is_sparse or table.n_rows < _FEWEST_ROWS:
@@ -314,21 +260,9 @@ def _counts_rows(column):
 def handle_duplicates(dataset, duplicates="group", ignored=()):
     """Find copies of rows, and drop them if requested.
 
-    Parameters
-    ----------
-    dataset : Table
-    duplicates : {"group", "keep", "drop"}
-        "drop" keeps the first of the copies that have the same label.
-    ignored : sequence of str
-        Columns that are not compared: identifiers and dates differ between copies.
-
-    Returns
-    -------
-    dataset : Table
-        Without copies if they are dropped.
-    copies : Copies
-        Copies among the remaining rows.
-    n_dropped : int
+    `duplicates`: "drop" keeps the first of the copies that have the same label; `ignored`: columns
+    that are not compared: identifiers and dates differ between copies. Returns `dataset`: without
+    copies if they are dropped; `copies`: copies among the remaining rows; `n_dropped`.
     """
     copies = _find(dataset.columns, ignored)
     if duplicates != "drop" or copies.groups is None:

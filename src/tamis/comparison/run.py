@@ -35,22 +35,12 @@ _HELD_OUT = {"batch": "left_out_batches", "time": "time_order"}
 
 @dataclass(frozen=True)
 class Plan:
-    """Folds and tasks of a comparison.
-
-    Attributes
-    ----------
-    settings : Settings
-    folds : list of Fold
-    tasks : list of Task
-        In the order of execution: the cheapest method first.
-    splits : list of Split
-        Batches and times that are held out.
-    """
+    """Folds and tasks of a comparison."""
 
     settings: Settings
     folds: list
-    tasks: list
-    splits: list[Split] = field(default_factory=list)
+    tasks: list  # in the order of execution: the cheapest method first
+    splits: list[Split] = field(default_factory=list)  # batches and times that are held out
 
     def without(self, methods):
         """The plan without some methods."""
@@ -60,17 +50,7 @@ class Plan:
 
 
 def plan(problem, settings):
-    """Plan the folds and tasks for some data.
-
-    Parameters
-    ----------
-    problem : Problem
-    settings : Settings
-
-    Returns
-    -------
-    plan : Plan
-    """
+    """Plan the folds and tasks for some data."""
     folds = make_folds(
         problem.codes, problem.groups, settings.n_folds, settings.n_repeats, settings.seed
     )
@@ -113,22 +93,9 @@ def drop_slow(planned, problem, named, notes, needed=()):
     They depend on the sizes alone, so that the result does not depend on the machine. Methods that
     the user named are kept, and so is at least one that is not a baseline.
 
-    Parameters
-    ----------
-    planned : Plan
-    problem : Problem
-    named : tuple of str
-        Methods that the user named.
-    notes : list of str
-        Receives messages for the user.
-    needed : sequence of str
-        Methods without which another option has no answer: they are kept, too.
-
-    Returns
-    -------
-    planned : Plan
-    left_out : dict of str to float
-        Estimated seconds of the methods that were dropped.
+    `named`: methods that the user named; `notes`: receives messages for the user; `needed`:
+    methods without which another option has no answer: they are kept, too. Returns `planned`;
+    `left_out`: estimated seconds of the methods that were dropped.
     """
     methods = planned.settings.methods
     n_tasks = sum(task.method == methods[0] for task in planned.tasks)
@@ -186,26 +153,12 @@ def run(
 
     Ctrl-C, the deadline or a callback ends the run with the methods finished by then.
 
-    Parameters
-    ----------
-    problem : Problem
-    planned : Plan
-    store : Store or None
-        Where finished tasks are saved and found again.
-    n_jobs : int
-        Number of processes. Results do not depend on it.
-    deadline : float
-        Time (`time.perf_counter`) after which no task starts, except those of the cheapest method,
-        so that there is a model.
-    only_finished : bool
-        Start no task; use the finished ones only.
-    callbacks : sequence of Callback
-        Told of each task that starts or ends; may stop the run.
-
-    Returns
-    -------
-    comparison : Comparison
-        `why_stopped` says why it ended early: Ctrl-C, or a worker process that was killed.
+    `store`: where finished tasks are saved and found again. `n_jobs`: number of processes. Results
+    do not depend on it. `deadline`: time (`time.perf_counter`) after which no task starts, except
+    those of the cheapest method, so that there is a model. `only_finished`: start no task; use the
+    finished ones only. `callbacks`: told of each task that starts or ends; may stop the run.
+    Returns `comparison`: `why_stopped` says why it ended early: Ctrl-C, or a worker process that
+    was killed.
     """
     settings, folds, tasks = planned.settings, planned.folds, planned.tasks
     allow = settings.allow_baselines

@@ -23,47 +23,24 @@ _PANEL = "panel"
 
 @dataclass(frozen=True)
 class Settings:
-    """What is compared, and how, on some data.
+    """What is compared, and how, on some data."""
 
-    Attributes
-    ----------
-    methods : tuple of str
-        Names of methods and baselines.
-    n_folds, n_repeats, seed : int
-    scoring : str
-    minimize : {"overall", "per-sample"}
-    tolerance : float
-        Difference in score that is not worth another feature.
-    max_features : int or None
-        Largest number of features of a model.
-    positive : int or None
-        Index of the class that `min_sensitivity` is about.
-    min_sensitivity : float or None
-    permutations : int
-        How often everything is repeated with shuffled labels.
-    allow_baselines : bool
-        Whether sparse baselines may be recommended.
-    misclassification : tuple of tuple of float, or None
-        Cost of predicting each class (columns) for rows of each class (rows).
-    learning_curve : bool
-    assay_error, assay_errors : float or None, mapping of str to float
-        Measurement errors: of all features, and of single ones.
-    """
-
-    methods: tuple
+    methods: tuple  # names of methods and baselines
     n_folds: int = 5
     n_repeats: int = 1
     seed: int = 0
     scoring: str = "balanced_accuracy"
-    minimize: str = "overall"
-    tolerance: float = TOLERANCE
-    max_features: int | None = None
-    positive: int | None = None
+    minimize: str = "overall"  # "overall", "per-sample"
+    tolerance: float = TOLERANCE  # difference in score that is not worth another feature
+    max_features: int | None = None  # largest number of features of a model
+    positive: int | None = None  # index of the class that `min_sensitivity` is about
     min_sensitivity: float | None = None
-    permutations: int = 0
-    allow_baselines: bool = False
+    permutations: int = 0  # how often everything is repeated with shuffled labels
+    allow_baselines: bool = False  # whether sparse baselines may be recommended
+    # Cost of predicting each class (columns) for rows of each class (rows).
     misclassification: tuple[tuple[float, ...], ...] | None = None
     learning_curve: bool = False
+    # assay_error, assay_errors: measurement errors: of all features, and of single ones.
     assay_error: float | None = None
     assay_errors: Mapping[str, float] = field(default_factory=dict)
 
@@ -111,16 +88,7 @@ def find_methods(options: Options) -> tuple[str, ...]:
 def make_settings(options: Options, problem, notes: list[str]) -> Settings:
     """The settings for some data.
 
-    Parameters
-    ----------
-    options : Options
-    problem : Problem
-    notes : list of str
-        Receives messages for the user.
-
-    Returns
-    -------
-    settings : Settings
+    `notes`: receives messages for the user.
     """
     if options.min_sensitivity is not None and options.positive is None:
         raise InputError(

@@ -31,35 +31,19 @@ _MOST_ROWS, _FEWEST_ROWS = 100_000, 100
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether a table is streamed, and why.
+    """Whether a table is streamed, and why."""
 
-    Attributes
-    ----------
-    mode : {"auto", "on", "off"}
-        What was asked for.
-    streams : bool
-    data : str
-        Name of the file.
-    file_bytes : int
-        Its size.
-    table_bytes, needed_bytes, available_bytes : float or None
-        Estimated size of the table in memory, memory needed to compare methods on it, and memory
-        that is available; None if they were not needed.
-    sample_rows : int or None
-        Rows that the sample may have.
-    reason : str or None
-        Why the table cannot be streamed.
-    """
-
-    mode: str
+    mode: str  # what was asked for
     streams: bool
-    data: str
-    file_bytes: int
+    data: str  # name of the file
+    file_bytes: int  # its size
+    # table_bytes, needed_bytes, available_bytes: estimated size of the table in memory, memory
+    # needed to compare methods on it, and memory that is available; None if they were not needed.
     table_bytes: float | None = None
     needed_bytes: float | None = None
     available_bytes: float | None = None
-    sample_rows: int | None = None
-    reason: str | None = None
+    sample_rows: int | None = None  # rows that the sample may have
+    reason: str | None = None  # why the table cannot be streamed
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -93,20 +77,9 @@ def decide(
 ) -> Decision:
     """Decide whether to stream a table.
 
-    Parameters
-    ----------
-    path : str or path
-    reading : mapping
-        Options of `read_table`.
-    mode : {"auto", "on", "off"}
-    max_size : int or None
-        Bytes of memory that the table, or the sample, may take.
-    recorded : mapping or None
-        The decision of an earlier run, which is kept if its file had the same size.
-
-    Returns
-    -------
-    decision : Decision
+    `reading`: options of `read_table`; `max_size`: bytes of memory that the table, or the sample,
+    may take; `recorded`: the decision of an earlier run, which is kept if its file had the same
+    size.
     """
     source = Source(path, reading.get("format"), max_size)
     about: dict[str, Any] = {

@@ -83,13 +83,8 @@ class _Passes:
 class DaskBlocks(_Passes):
     """Passes over the blocks of X, y and weights: see `tamis._passes.Passes`.
 
-    Parameters
-    ----------
-    X, y, sample_weight : Dask collections with the same blocks of rows; weights may be None
-    client : distributed.Client or None
-        Where to compute; None: the current client, or Dask's default scheduler.
-    worker_timeout : float
-        Seconds to wait while a cluster has no workers.
+    `client`: where to compute; None: the current client, or Dask's default scheduler.
+    `worker_timeout`: seconds to wait while a cluster has no workers.
     """
 
     def __init__(
@@ -179,18 +174,8 @@ def _await(client, futures, worker_timeout):
 def map_rows(function: Callable, X: Any, n_columns: int | None, dtype: Any) -> Any:
     """Apply a function to every block of rows, lazily; a Dask array.
 
-    Parameters
-    ----------
-    function : callable
-        From a block of rows to an array with one row (or value, if `n_columns` is None) for each.
-    X : Dask array or dataframe
-    n_columns : int or None
-    dtype : dtype
-
-    Returns
-    -------
-    mapped : dask.array.Array
-        With unknown numbers of rows if those of X are unknown.
+    `function`: from a block of rows to an array with one row (or value, if `n_columns` is None)
+    for each. Returns `mapped`: with unknown numbers of rows if those of X are unknown.
     """
     import dask
     import dask.array as da

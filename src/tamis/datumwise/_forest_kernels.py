@@ -26,19 +26,12 @@ _FEW = 6
 def find_cells(XT, rows, offsets, nodes, threshold, smallest, values, order, waiting, cells):
     """Find the node of each tree in which each row ends, at several resolutions.
 
-    Parameters
-    ----------
-    XT, rows : ndarray of shape (n_features, n_samples), ndarray of int64
-        Features in rows, and which samples.
-    offsets, nodes, threshold : ndarray
-        The forest.
-    smallest : ndarray of int64 of shape (n_resolutions,), ascending
-        At resolution r nodes with fewer than ``smallest[r]`` rows are leaves.
-    values, order, waiting : ndarray of shape (n_features, n_rows), (2 * n_rows,), (n_rows, 4)
-        Room for the values of the rows; for the rows sorted by node, of type int32; and for
-        nodes whose rows have yet to go on, of type int64.
-    cells : ndarray of int32 of shape (n_resolutions, n_trees, n_rows)
-        Written: the nodes.
+    `XT`, `rows` (n_features, n_samples), ndarray of int64: features in rows, and which samples.
+    `offsets`, `nodes`, `threshold`: the forest. `smallest` (n_resolutions,), ascending: at
+    resolution r nodes with fewer than ``smallest[r]`` rows are leaves. `values`, `order`,
+    `waiting` (n_features, n_rows), (2 * n_rows,), (n_rows, 4): room for the values of the rows;
+    for the rows sorted by node, of type int32; and for nodes whose rows have yet to go on, of type
+    int64. `cells` (n_resolutions, n_trees, n_rows): written: the nodes.
     """
     half = rows.size
     is_read = np.zeros(XT.shape[0], np.bool_)

@@ -54,36 +54,21 @@ def grow_trees(
 ):
     """Grow extremely randomised trees until nodes are pure, constant or small.
 
-    Parameters
-    ----------
-    XT : ndarray of shape (n_features, n_samples)
-        Features in rows; NaN where a value is missing.
-    codes : ndarray of int64 of shape (n_samples,)
-        Classes.
-    mass : ndarray of shape (n_classes,)
-        Weight of a sample of each class.
-    columns : ndarray of int64
-        Features that may be split.
-    rows : ndarray of int64
-        Training rows, followed by rows that only go down the trees.
-    n_tries, smallest, seed : int
-        Number of columns, not constant, tried at each node; nodes with fewer rows are not split;
-        tree t of equal seeds is the same.
-    resolutions : ndarray of int64, ascending
-        See `cells`.
-    pool, order, values, labels, counts : ndarray
-        Room for the columns in random order, of type int64; twice the rows sorted by node, of
-        type int32; values and classes of the training rows of a node; (3, n_classes) of int64.
-    places : ndarray of int64 of shape (2 * n_training_rows, N_PLACES + n_classes)
-        Nodes of a tree: where in `order` the training rows start, how many they are, the same
-        two numbers for the other rows, the number of resolutions at which the node is no cell,
-        and the training rows of each class. The first row, the root's, is given.
-    offsets, nodes, threshold, shares : ndarray
-        Written: the table of nodes, with the shares of the classes in each of them, so that any
-        node can serve as a leaf. The nodes of tree t are ``offsets[t]`` to ``offsets[t + 1]``.
-    cells : ndarray of int32 of shape (n_resolutions, n_trees, n_samples)
-        Written: the node in which each row ends when nodes with fewer training rows than each
-        resolution are leaves.
+    `XT` (n_features, n_samples): features in rows; NaN where a value is missing. `codes`
+    (n_samples,): classes. `mass` (n_classes,): weight of a sample of each class. `columns`:
+    features that may be split. `rows`: training rows, followed by rows that only go down the
+    trees. `n_tries`, `smallest`, `seed`: number of columns, not constant, tried at each node;
+    nodes with fewer rows are not split; tree t of equal seeds is the same. `resolutions`: see
+    `cells`. `pool`, `order`, `values`, `labels`, `counts`: room for the columns in random order,
+    of type int64; twice the rows sorted by node, of type int32; values and classes of the training
+    rows of a node; (3, n_classes) of int64. `places` (2 * n_training_rows, N_PLACES + n_classes):
+    nodes of a tree: where in `order` the training rows start, how many they are, the same two
+    numbers for the other rows, the number of resolutions at which the node is no cell, and the
+    training rows of each class. The first row, the root's, is given. `offsets`, `nodes`,
+    `threshold`, `shares`: written: the table of nodes, with the shares of the classes in each of
+    them, so that any node can serve as a leaf. The nodes of tree t are ``offsets[t]`` to
+    ``offsets[t + 1]``. `cells` (n_resolutions, n_trees, n_samples): written: the node in which
+    each row ends when nodes with fewer training rows than each resolution are leaves.
     """
     n_classes = mass.size
     half = rows.size

@@ -27,12 +27,7 @@ __all__ = ["CalibratedQuestions", "Estimate", "calibrate_levels"]
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over the conformal calibration set, with an approximate interval.
-
-    Attributes
-    ----------
-    mean, low, high : float
-    """
+    """A mean over the conformal calibration set, with an approximate interval."""
 
     mean: float
     low: float
@@ -90,23 +85,10 @@ def calibrate_levels(
 ) -> tuple[SequenceTest, Estimate | None, Estimate | None]:
     """Test the levels of a path from the last, and estimate what the chosen one asks for.
 
-    Parameters
-    ----------
-    is_wrong : ndarray of bool of shape (n_levels, n_rows)
-        Whether the label of each calibration row is wrong; levels from few questions to many.
-    usage : Usage
-        Questions and cost of each row at each level.
-    limits : list of Limit
-    rows : ndarray of int
-        Calibration rows that count for the questions: one per sample group.
-    confidence : float
-
-    Returns
-    -------
-    test : SequenceTest
-        From the last level to the first.
-    n_questions, cost : Estimate or None
-        Of the chosen level; None if there is none.
+    `is_wrong` (n_levels, n_rows): whether the label of each calibration row is wrong; levels from
+    few questions to many. `usage`: questions and cost of each row at each level. `rows`:
+    calibration rows that count for the questions: one per sample group. Returns `test`: from the
+    last level to the first; `n_questions`, `cost`: of the chosen level; None if there is none.
     """
     test = run_sequence(is_wrong[::-1], limits, confidence)
     if test.chosen is None:

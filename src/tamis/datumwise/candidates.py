@@ -17,14 +17,8 @@ def find_scaling(X):
     column avoid cancellation with large offsets, and quarters avoid overflow of the largest
     numbers.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-        Each column has at least one value that is not NaN.
-
-    Returns
-    -------
-    scaling : ndarray of shape (3, n_columns)
+    `X` (n_samples, n_columns): each column has at least one value that is not NaN. Returns
+    `scaling` (3, n_columns).
     """
     has = ~np.isnan(X)
     count = np.maximum(has.sum(axis=0), 1)

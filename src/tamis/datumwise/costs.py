@@ -34,15 +34,7 @@ def as_float(number):
 def as_integers(numbers):
     """Floats, read as decimal numbers, as integers over a common denominator.
 
-    Parameters
-    ----------
-    numbers : iterable of float
-        Finite numbers.
-
-    Returns
-    -------
-    integers : list of int
-    denominator : int
+    `numbers`: finite numbers.
     """
     ratios = [Decimal(repr(float(number))).as_integer_ratio() for number in numbers]
     denominator = math.lcm(*(below for _, below in ratios))
@@ -58,17 +50,8 @@ def exact_sum(numbers):
 def paid(order, costs):
     """Total cost of each sample.
 
-    Parameters
-    ----------
-    order : ndarray of int of shape (n_samples, length)
-        Blocks bought, padded with -1.
-    costs : ndarray of shape (n_blocks,)
-        Costs.
-
-    Returns
-    -------
-    paid : ndarray of shape (n_samples,)
-        The floats nearest to the exact sums.
+    `order` (n_samples, length): blocks bought, padded with -1; `costs` (n_blocks,): costs. Returns
+    `paid` (n_samples,): the floats nearest to the exact sums.
     """
     units, denominator = _units(order, costs)
     return _to_floats(units[order].sum(axis=1), denominator)
@@ -77,17 +60,8 @@ def paid(order, costs):
 def paid_so_far(order, costs):
     """Cost of each sample before its first purchase, after it, after the second, ...
 
-    Parameters
-    ----------
-    order : ndarray of int of shape (n_samples, length)
-        Blocks bought, padded with -1.
-    costs : ndarray of shape (n_blocks,)
-        Costs.
-
-    Returns
-    -------
-    paid : ndarray of shape (n_samples, length + 1)
-        The floats nearest to the exact sums, padded with NaN.
+    `order` (n_samples, length): blocks bought, padded with -1; `costs` (n_blocks,): costs. Returns
+    `paid` (n_samples, length + 1): the floats nearest to the exact sums, padded with NaN.
     """
     units, denominator = _units(order, costs)
     running = np.zeros((order.shape[0], order.shape[1] + 1))
@@ -99,16 +73,7 @@ def paid_so_far(order, costs):
 def mean_paid(order, costs):
     """Mean over the samples of their total costs, as a fraction.
 
-    Parameters
-    ----------
-    order : ndarray of int of shape (n_samples, length)
-        Blocks bought, padded with -1.
-    costs : ndarray of shape (n_blocks,)
-        Costs.
-
-    Returns
-    -------
-    mean : Fraction
+    `order` (n_samples, length): blocks bought, padded with -1; `costs` (n_blocks,): costs.
     """
     counts = np.bincount(order[order >= 0], minlength=costs.size)
     blocks = np.flatnonzero(counts)
@@ -123,16 +88,8 @@ def whole_costs(costs):
     Used for expected costs, which are estimates. If they would need more than 53 bits, the costs
     are returned unchanged, with the unit 1.
 
-    Parameters
-    ----------
-    costs : ndarray of shape (n_blocks,)
-        Costs.
-
-    Returns
-    -------
-    whole : ndarray of shape (n_blocks,)
-        Floats; a cost is ``whole * unit``.
-    unit : float
+    `costs` (n_blocks,): costs. Returns `whole` (n_blocks,): floats; a cost is ``whole * unit``;
+    `unit`.
     """
     integers, denominator = as_integers(costs.tolist())
     common = math.gcd(*integers) or 1

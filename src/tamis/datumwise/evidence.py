@@ -54,24 +54,12 @@ _QUANTILES, _SLACK = np.linspace(0.05, 0.95, 16), 1e-9
 
 @dataclass(frozen=True)
 class SetForest:
-    """The final forest of a set, grown on all rows.
+    """The final forest of a set, grown on all rows."""
 
-    Attributes
-    ----------
-    forest : Forest or None
-        None for the empty set.
-    prior : ndarray of shape (n_classes,)
-        Shares of the classes, each weighted by its loss.
-    temperature : float
-        What log probabilities are divided by.
-    coarse : int
-        Nodes with fewer rows are leaves, for local means.
-    """
-
-    forest: Forest | None
-    prior: np.ndarray
-    temperature: float
-    coarse: int
+    forest: Forest | None  # None for the empty set
+    prior: np.ndarray  # (n_classes,): shares of the classes, each weighted by its loss
+    temperature: float  # what log probabilities are divided by
+    coarse: int  # nodes with fewer rows are leaves, for local means
 
     @property
     def n_trees(self):
@@ -107,55 +95,29 @@ class SetForest:
 
 
 class Cells(NamedTuple):
-    """Coarse cells of the trees of all folds, one fold after the other.
+    """Coarse cells of the trees of all folds, one fold after the other."""
 
-    Attributes
-    ----------
-    rows, others : ndarray of int64
-        Training rows of each fold, and the rows that are held out of it: (n_rows,), (n_samples,).
-    inside : csc_matrix of shape (n_cells, n_rows)
-        The cells of the training rows: see `forest.membership`.
-    outside : csr_matrix of shape (n_samples, n_cells)
-        The cells of the rows that are held out.
-    sizes : ndarray of int64 of shape (n_cells,)
-        Number of training rows in each cell.
-    n_trees : int
-        Trees of one fold.
-    """
-
+    # rows, others: training rows of each fold, and the rows that are held out of it: (n_rows,),
+    # (n_samples,).
     rows: np.ndarray
     others: np.ndarray
+    # (n_cells, n_rows): the cells of the training rows: see `forest.membership`.
     inside: csc_matrix
-    outside: csr_matrix
-    sizes: np.ndarray
-    n_trees: int
+    outside: csr_matrix  # (n_samples, n_cells): the cells of the rows that are held out
+    sizes: np.ndarray  # (n_cells,): number of training rows in each cell
+    n_trees: int  # trees of one fold
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known, out of fold, about one set of blocks.
+    """What is known, out of fold, about one set of blocks."""
 
-    Attributes
-    ----------
-    stop : ndarray of shape (n_samples,)
-        Expected loss S of naming a class now.
-    outcome : ndarray of shape (n_samples,)
-        Actual loss of naming a class now.
-    loss : ndarray of shape (n_samples,)
-        The loss used for naming a class now: a mixture of the two.
-    resolution : int
-        Nodes with fewer rows are leaves, for the probabilities.
-    temperature : float
-    cells : Cells or None
-        Cells of the trees of all folds; None if there are none.
-    """
-
-    stop: np.ndarray
-    outcome: np.ndarray
-    loss: np.ndarray
-    resolution: int
+    stop: np.ndarray  # (n_samples,): expected loss S of naming a class now
+    outcome: np.ndarray  # (n_samples,): actual loss of naming a class now
+    loss: np.ndarray  # (n_samples,): the loss used for naming a class now: a mixture of the two
+    resolution: int  # nodes with fewer rows are leaves, for the probabilities
     temperature: float
-    cells: Cells | None
+    cells: Cells | None  # cells of the trees of all folds; None if there are none
 
     def local_means(self, values):
         """Out-of-fold local means of each column of `values`: (n_samples, n_values)."""
@@ -177,16 +139,9 @@ class Evidence:
 class Gatherer:
     """Grows the forest of each set of blocks, once.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Training rows; NaN means unavailable.
-    codes : ndarray of int64 of shape (n_samples,)
-        Classes.
-    process : Process
-        Provides the blocks and class losses.
-    n_trees, n_folds, seed : int
-        Trees of a final forest; folds; seed.
+    `X` (n_samples, n_features): training rows; NaN means unavailable. `codes` (n_samples,):
+    classes. `process`: provides the blocks and class losses. `n_trees`, `n_folds`, `seed`: trees
+    of a final forest; folds; seed.
     """
 
     def __init__(self, X, codes, process, n_trees, n_folds, seed):
@@ -267,11 +222,8 @@ class Gatherer:
     def _grow_folds(self, blocks):
         """Grow a forest in each fold.
 
-        Returns
-        -------
-        out_of_fold : ndarray of shape (n_resolutions, n_samples, n_classes)
-            Shares of the classes in the cells of each row, from the trees that have not seen it.
-        cells : Cells
+        Returns `out_of_fold` (n_resolutions, n_samples, n_classes): shares of the classes in the
+        cells of each row, from the trees that have not seen it; `cells`.
         """
         columns = self._columns(blocks)
         n_trees = max(10, round(_FOLD_TREES * self.n_trees))
@@ -331,17 +283,8 @@ def stop_thresholds(stop):
 def number_cells(cells, n_nodes):
     """Number the nodes that are cells of training rows 0, 1, ..., and count the rows in each.
 
-    Parameters
-    ----------
-    cells : ndarray of int32
-        Nodes.
-    n_nodes : int
-
-    Returns
-    -------
-    number : ndarray of int32 of shape (n_nodes,)
-        -1 for nodes that are not cells.
-    sizes : ndarray of int64 of shape (n_cells,)
+    `cells`: nodes. Returns `number` (n_nodes,): -1 for nodes that are not cells; `sizes`
+    (n_cells,).
     """
     sizes = np.bincount(cells.ravel(), minlength=n_nodes)
     used = np.flatnonzero(sizes)

@@ -34,50 +34,25 @@ _CHUNK = 1 << 20
 
 
 class Sample(NamedTuple):
-    """The training data of trees.
+    """The training data of trees."""
 
-    Attributes
-    ----------
-    XT : ndarray of shape (n_features, n_samples)
-        Features in rows; NaN where a value is missing.
-    codes : ndarray of int64 of shape (n_samples,)
-        Classes.
-    class_mass : ndarray of shape (n_classes,)
-        Weight of a sample of each class.
-    rows : ndarray of int64
-        Training rows.
-    columns : ndarray of int64
-        Features that may be split.
-    """
-
-    XT: np.ndarray
-    codes: np.ndarray
-    class_mass: np.ndarray
-    rows: np.ndarray
-    columns: np.ndarray
+    XT: np.ndarray  # (n_features, n_samples): features in rows; NaN where a value is missing
+    codes: np.ndarray  # (n_samples,): classes
+    class_mass: np.ndarray  # (n_classes,): weight of a sample of each class
+    rows: np.ndarray  # training rows
+    columns: np.ndarray  # features that may be split
 
 
 @dataclass(frozen=True)
 class Forest:
-    """The nodes of all trees, in one table: see `_forest_kernels`.
+    """The nodes of all trees, in one table: see `_forest_kernels`."""
 
-    Attributes
-    ----------
-    offsets : ndarray of int64 of shape (n_trees + 1,)
-        First node of each tree.
-    nodes : ndarray of int32 of shape (n_nodes, 4)
-        Column that is split, first child, number of training rows, whether missing values go to
-        the first child.
-    threshold : ndarray of shape (n_nodes,)
-        Largest value that goes to the first child.
-    shares : ndarray of float32 of shape (n_nodes, n_classes)
-        Shares of the classes in each node.
-    """
-
-    offsets: np.ndarray
+    offsets: np.ndarray  # (n_trees + 1,): first node of each tree
+    # (n_nodes, 4): column that is split, first child, number of training rows, whether missing
+    # values go to the first child.
     nodes: np.ndarray
-    threshold: np.ndarray
-    shares: np.ndarray
+    threshold: np.ndarray  # (n_nodes,): largest value that goes to the first child
+    shares: np.ndarray  # (n_nodes, n_classes): shares of the classes in each node
 
     def copy(self) -> Forest:
         """A copy that takes no more memory than its nodes need."""
@@ -118,22 +93,11 @@ class Forest:
     ) -> NDArray[np.int32]:
         """Cells of some rows, at one or more resolutions.
 
-        Parameters
-        ----------
-        XT : ndarray of shape (n_features, n_samples)
-            Features in rows.
-        rows : ndarray of int64
-            Which samples.
-        *smallest : int
-            Nodes with fewer training rows count as leaves; ascending.
-        work : int or None
-            Number of rows times number of trees, of this call and others like it: decides
-            whether compiling pays. The result is the same. None: of this call.
-
-        Returns
-        -------
-        cells : ndarray of int32 of shape (len(smallest), n_rows, n_trees)
-            Nodes; in memory, tree after tree.
+        `XT` (n_features, n_samples): features in rows. `rows`: which samples. `smallest`: nodes
+        with fewer training rows count as leaves; ascending. `work`: number of rows times number of
+        trees, of this call and others like it: decides whether compiling pays. The result is the
+        same. None: of this call. Returns `cells` (len(smallest), n_rows, n_trees): nodes; in
+        memory, tree after tree.
         """
         if (rows.size * self.n_trees if work is None else work) < WORTH_COMPILING:
             return self._cells_by_numpy(XT, rows, smallest)
@@ -196,24 +160,10 @@ class Forest:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean shares of the classes, and means of the values of coarse cells.
 
-        Parameters
-        ----------
-        XT : ndarray of shape (n_features, n_samples)
-            Features in rows.
-        rows : ndarray of int64
-            Which samples.
-        coarse : int
-            Means of the values treat nodes with fewer training rows as leaves.
-        row_of : ndarray of int32 of shape (n_nodes,)
-            Row of the table for each coarse cell.
-        table : ndarray of float32 of shape (n_cells, n_values)
-        work : int or None
-            As in `cells`.
-
-        Returns
-        -------
-        shares : ndarray of shape (n_rows, n_classes)
-        values : ndarray of shape (n_rows, n_values)
+        `XT` (n_features, n_samples): features in rows; `rows`: which samples; `coarse`: means of
+        the values treat nodes with fewer training rows as leaves; `row_of` (n_nodes,): row of the
+        table for each coarse cell; `table` (n_cells, n_values); `work`: as in `cells`. Returns
+        `shares` (n_rows, n_classes); `values` (n_rows, n_values).
         """
         means = np.empty((rows.size, self.shares.shape[1]))
         values = np.empty((rows.size, table.shape[1]))
@@ -235,18 +185,9 @@ class Forest:
     ) -> NDArray[np.float64]:
         """Decrease of impurity by each feature along the paths of rows down the trees.
 
-        Parameters
-        ----------
-        leaves : ndarray of int32 of shape (n_trees, n_rows)
-            Where the rows end.
-        n_features : int
-        class_mass : ndarray of shape (n_classes,)
-            Weights with which the forest was grown.
-
-        Returns
-        -------
-        gains : ndarray of shape (n_rows, n_features)
-            Sum over the nodes of the path of the decrease of the Gini index; mean over the trees.
+        `leaves` (n_trees, n_rows): where the rows end; `class_mass` (n_classes,): weights with
+        which the forest was grown. Returns `gains` (n_rows, n_features): sum over the nodes of the
+        path of the decrease of the Gini index; mean over the trees.
         """
         split, gains, masses = self._gains(class_mass)
         decrease, parent = np.zeros(self.n_nodes), np.full(self.n_nodes, -1)
@@ -287,24 +228,12 @@ def grow(
 
     Each node tries as many columns as the rounded square root of their number.
 
-    Parameters
-    ----------
-    sample : Sample
-        Training data.
-    n_trees, seed, smallest : int
-        Number of trees; seed; nodes with fewer rows are not split.
-    resolutions : tuple of int, ascending
-        Nodes with fewer training rows count as leaves, for the cells.
-    others : ndarray of int64 or None
-        Other rows whose cells are wanted.
-
-    Returns
-    -------
-    forest : Forest
-        Its arrays are parts of larger ones: see `Forest.copy`.
-    cells : ndarray of int32 of shape (n_resolutions, n_trees, n_samples)
-        The nodes in which the training rows and the others end, as `Forest.cells` finds them;
-        arbitrary for rows that are neither.
+    `sample`: training data. `n_trees`, `seed`, `smallest`: number of trees; seed; nodes with fewer
+    rows are not split. `resolutions`: nodes with fewer training rows count as leaves, for the
+    cells. `others`: other rows whose cells are wanted. Returns `forest`: its arrays are parts of
+    larger ones: see `Forest.copy`; `cells` (n_resolutions, n_trees, n_samples): the nodes in which
+    the training rows and the others end, as `Forest.cells` finds them; arbitrary for rows that are
+    neither.
     """
     XT, codes, mass, rows, columns = sample
     n_rows, n_classes = rows.size, mass.size
@@ -345,15 +274,8 @@ def grow(
 def mean_rows(cells: NDArray, table: NDArray) -> NDArray[np.float64]:
     """Mean over the trees of the table's rows of the cells.
 
-    Parameters
-    ----------
-    cells : ndarray of int of shape (n_rows, n_trees)
-    table : ndarray of shape (n_cells, n_values)
-
-    Returns
-    -------
-    means : ndarray of shape (n_rows, n_values)
-        Summed tree after tree, so that the mean of a row does not depend on the other rows.
+    `cells` (n_rows, n_trees); `table` (n_cells, n_values). Returns `means` (n_rows, n_values):
+    summed tree after tree, so that the mean of a row does not depend on the other rows.
     """
     n_rows, n_trees = cells.shape
     means = np.empty((n_rows, table.shape[1]))

@@ -24,66 +24,34 @@ _EQUAL = 1e-12
 
 @dataclass(frozen=True)
 class Stage:
-    """One set of blocks, and what the policy does there.
+    """One set of blocks, and what the policy does there."""
 
-    Attributes
-    ----------
-    blocks : ndarray of int64
-        The set.
-    forest : SetForest
-        Probabilities, given the values of the set.
-    rule : Rule
-        When to stop and where to go.
-    targets : ndarray of int64 of shape (n_moves,)
-        The stage that each move leads to.
-    new : list of ndarray of int64
-        The blocks that each move buys, in order.
-    means : ndarray of shape (n_moves,)
-        Expected cost of each move, over all samples.
-    row_of, table : ndarray or None
-        For a local rule: row of `table` for each node of the forest, and the expected cost of
-        each move in it, (n_rows, n_moves).
-    """
-
-    blocks: np.ndarray
-    forest: SetForest
-    rule: Rule
-    targets: np.ndarray
-    new: list
-    means: np.ndarray
+    blocks: np.ndarray  # the set
+    forest: SetForest  # probabilities, given the values of the set
+    rule: Rule  # when to stop and where to go
+    targets: np.ndarray  # (n_moves,): the stage that each move leads to
+    new: list  # the blocks that each move buys, in order
+    means: np.ndarray  # (n_moves,): expected cost of each move, over all samples
+    # row_of, table: for a local rule: row of `table` for each node of the forest, and the expected
+    # cost of each move in it, (n_rows, n_moves).
     row_of: np.ndarray | None = None
     table: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
 class ForestPolicy:
-    """A policy on a lattice of sets of blocks.
+    """A policy on a lattice of sets of blocks."""
 
-    Attributes
-    ----------
-    stages : list of Stage
-        Small sets first; the first is the empty one.
-    blocks : ndarray of int64 of shape (n_candidates,)
-        The blocks that are ever asked for. Stages refer to blocks by their index here.
-    columns : ndarray of int64
-        The columns of X that belong to them. Forests refer to columns by their index here.
-    costs : ndarray of shape (n_candidates,)
-        Their costs.
-    class_losses : ndarray of shape (n_classes,)
-        Loss of a wrong label of each class.
-    cost_weight : float
-        Loss that one unit of cost is worth.
-    temperature : float
-        Divisor of the decisions, after the temperatures of the stages.
-    """
-
-    stages: list
+    stages: list  # small sets first; the first is the empty one
+    # (n_candidates,): the blocks that are ever asked for. Stages refer to blocks by their index
+    # here.
     blocks: np.ndarray
+    # The columns of X that belong to them. Forests refer to columns by their index here.
     columns: np.ndarray
-    costs: np.ndarray
-    class_losses: np.ndarray
-    cost_weight: float
-    temperature: float = 1.0
+    costs: np.ndarray  # (n_candidates,): their costs
+    class_losses: np.ndarray  # (n_classes,): loss of a wrong label of each class
+    cost_weight: float  # loss that one unit of cost is worth
+    temperature: float = 1.0  # divisor of the decisions, after the temperatures of the stages
 
     @property
     def reachable(self) -> NDArray[np.int64]:
@@ -94,17 +62,9 @@ class ForestPolicy:
     def narrow(self, columns: NDArray, block_of: NDArray) -> ForestPolicy:
         """The same policy for samples of some columns only.
 
-        Parameters
-        ----------
-        columns : ndarray of int64, ascending
-            The columns, which must include those of the blocks that can be asked for.
-        block_of : ndarray of int64 of shape (n_columns,)
-            Block of each of them, by its number in this policy's process.
-
-        Returns
-        -------
-        policy : ForestPolicy
-            Its columns and blocks are numbered from 0.
+        `columns`: the columns, which must include those of the blocks that can be asked for;
+        `block_of` (n_columns,): block of each of them, by its number in this policy's process.
+        Returns `policy`: its columns and blocks are numbered from 0.
         """
         blocks = np.unique(block_of)
         place = np.searchsorted(blocks, self.blocks)
@@ -127,18 +87,8 @@ class ForestPolicy:
     def run(self, X: NDArray, status: NDArray, trace: bool = False) -> Run:
         """Ask for blocks until it is time to stop.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Samples.
-        status : ndarray of int8 of shape (n_samples, n_blocks)
-            ASK, KNOWN, MISSING or OPEN.
-        trace : bool
-            Whether to return the decisions after each purchase.
-
-        Returns
-        -------
-        run : Run
+        `X` (n_samples, n_features): samples; `status` (n_samples, n_blocks): ASK, KNOWN, MISSING
+        or OPEN; `trace`: whether to return the decisions after each purchase.
         """
         return _Walk(self, _Rows([self], X), status).run(trace)
 

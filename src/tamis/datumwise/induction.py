@@ -33,49 +33,24 @@ _NONE = np.empty(0)
 
 @dataclass(frozen=True)
 class Rule:
-    """What the policy does at a set.
+    """What the policy does at a set."""
 
-    Attributes
-    ----------
-    kind : {"stop", "go", "threshold", "local"}
-    move : int
-        Which move "go" and "threshold" make.
-    at : float
-        "threshold": the largest S that stops; "local": the share s of local means.
-    """
-
-    kind: str
-    move: int = -1
-    at: float = 0.0
+    kind: str  # "stop", "go", "threshold", "local"
+    move: int = -1  # which move "go" and "threshold" make
+    at: float = 0.0  # "threshold": the largest S that stops; "local": the share s of local means
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The policy for one cost weight.
-
-    Attributes
-    ----------
-    cost_weight : float
-    moves : dict
-        For each set, the list of sets that can come next.
-    rules : dict
-        For each set, its `Rule`.
-    losses : dict
-        For each set, the final `loss` of each row from there, of shape (n_samples,).
-    outcomes : dict
-        The same for the actual losses.
-    paid : dict
-        For each set, what each row pays from there on, of shape (n_samples,).
-    taken : dict
-        For each set, the move that its rule makes with each row, -1 where it stops.
-    """
+    """The policy for one cost weight."""
 
     cost_weight: float
-    moves: dict
-    rules: dict
-    losses: dict
-    outcomes: dict
-    paid: dict
+    moves: dict  # for each set, the list of sets that can come next
+    rules: dict  # for each set, its `Rule`
+    losses: dict  # for each set, the final `loss` of each row from there, of shape (n_samples,)
+    outcomes: dict  # the same for the actual losses
+    paid: dict  # for each set, what each row pays from there on, of shape (n_samples,)
+    # For each set, the move that its rule makes with each row, -1 where it stops.
     taken: dict = field(default_factory=dict)
 
     def value(self, blocks):
@@ -106,23 +81,14 @@ class Solution:
 
 
 class _Step(NamedTuple):
-    """What is decided at a set, for W cost weights at once.
+    """What is decided at a set, for W cost weights at once."""
 
-    Attributes
-    ----------
-    moves : tuple
-        Sets that can come next.
-    losses, outcomes, paid : ndarray of shape (n_samples, W)
-        What each row finally loses and pays from here on.
-    taken : ndarray of int64 of shape (n_samples, W)
-        The move that the rule makes with each row, -1 where it stops.
-    rules : list of Rule
-    """
-
-    moves: tuple
+    moves: tuple  # sets that can come next
+    # losses, outcomes, paid: (n_samples, W): what each row finally loses and pays from here on.
     losses: np.ndarray
     outcomes: np.ndarray
     paid: np.ndarray
+    # (n_samples, W): the move that the rule makes with each row, -1 where it stops.
     taken: np.ndarray
     rules: list
 
@@ -130,15 +96,9 @@ class _Step(NamedTuple):
 class Induction:
     """Backward induction for several cost weights at once, on lattices that grow.
 
-    Parameters
-    ----------
-    gatherer : Gatherer
-        Evidence of the sets.
-    costs : ndarray of shape (n_samples, n_blocks)
-        Cost of each block for each row; 0 where the block is unavailable. Sums of whole
-        numbers do not depend on the order (`costs.whole_costs`).
-    cost_weights : sequence of float
-        Lambda, per unit of `costs`.
+    `gatherer`: evidence of the sets. `costs` (n_samples, n_blocks): cost of each block for each
+    row; 0 where the block is unavailable. Sums of whole numbers do not depend on the order
+    (`costs.whole_costs`). `cost_weights`: Lambda, per unit of `costs`.
     """
 
     def __init__(self, gatherer, costs, cost_weights):
@@ -163,17 +123,8 @@ class Induction:
         What was found before is used again for sets from which the same moves lead to the same
         results.
 
-        Parameters
-        ----------
-        moves : dict
-            For each set, the list of sets that can come next.
-        sets : list or None
-            The sets that may be used; None: all of them.
-
-        Returns
-        -------
-        solutions : list of Solution
-            One per cost weight.
+        `moves`: for each set, the list of sets that can come next. `sets`: the sets that may be
+        used; None: all of them. Returns `solutions`: one per cost weight.
         """
         if sets is not None:
             moves = {blocks: [to for to in moves[blocks] if to in sets] for blocks in sets}
@@ -243,10 +194,7 @@ class Induction:
 class _Rules:
     """The rules that a set may have: stop, go with each move, thresholds, local rules.
 
-    Attributes
-    ----------
-    costs : ndarray of shape (n_samples, n_rules, W)
-        What each rule costs each row.
+    `costs` (n_samples, n_rules, W): what each rule costs each row.
     """
 
     def __init__(self, evidence, values, everyone, is_empty):
@@ -292,13 +240,7 @@ class _Rules:
     def moves(self, rules):
         """The moves that rules make with each row and for each cost weight; -1 where they stop.
 
-        Parameters
-        ----------
-        rules : ndarray of int64 of shape (..., n_samples, W)
-
-        Returns
-        -------
-        moves : ndarray of int64 of the same shape
+        `rules` (..., n_samples, W).
         """
         moves = np.minimum(rules, self.n_moves) - 1
         number = rules - 1 - self.n_moves
@@ -334,17 +276,8 @@ def choose_moves(stop, expected):
 def follow(solution):
     """Where the training rows go, out of fold.
 
-    Parameters
-    ----------
-    solution : Solution
-        Rules.
-
-    Returns
-    -------
-    here : dict
-        For each set, the mask of the rows that reach it.
-    taken : dict
-        For each set, the move of each row, -1 where it is not here or stops.
+    `solution`: rules. Returns `here`: for each set, the mask of the rows that reach it; `taken`:
+    for each set, the move of each row, -1 where it is not here or stops.
     """
     n_samples = solution.paid[()].size
     here = {blocks: np.zeros(n_samples, dtype=bool) for blocks in solution.moves}

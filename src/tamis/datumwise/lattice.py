@@ -37,25 +37,11 @@ _FEW = 12
 class Lattice:
     """Sets of blocks and the moves between them.
 
-    Parameters
-    ----------
-    gains : ndarray of shape (n_samples, n_blocks)
-        How informative each block is about the class of each row.
-    blocks : ndarray of int
-        The blocks that may be asked for.
-    process : Process
-        Provides costs and budgets.
-    n_sets : int
-        Largest number of sets, unless there are few blocks.
-    chain_only : bool
-        Whether all samples are asked in the same order.
-
-    Attributes
-    ----------
-    moves : dict
-        For each set, a tuple of blocks in ascending order, the list of sets that can come next.
-    rank : ndarray of shape (n_blocks,)
-        Place of each block in the order of the chain.
+    `gains` (n_samples, n_blocks): how informative each block is about the class of each row;
+    `blocks`: the blocks that may be asked for; `process`: provides costs and budgets; `n_sets`:
+    largest number of sets, unless there are few blocks; `chain_only`: whether all samples are
+    asked in the same order. `moves`: for each set, a tuple of blocks in ascending order, the list
+    of sets that can come next; `rank` (n_blocks,): place of each block in the order of the chain.
     """
 
     def __init__(self, gains, blocks, process, n_sets, chain_only):
@@ -92,12 +78,8 @@ class Lattice:
     def grow(self, visits, n_more):
         """Give children to the sets that most samples reach.
 
-        Parameters
-        ----------
-        visits : dict
-            For each set, the mask of the training rows that reach it and go on.
-        n_more : int
-            About how many sets to add.
+        `visits`: for each set, the mask of the training rows that reach it and go on; `n_more`:
+        about how many sets to add.
         """
         wanted = min(len(self.moves) + n_more, self.n_sets)
         often = [

@@ -25,15 +25,8 @@ _ORDERS = ("free", "fixed")
 def check_learner(estimator):
     """Find the function that learns, and the parameters to call it with.
 
-    Parameters
-    ----------
-    estimator : DatumWiseClassifier or DatumWiseClassifierCV
-
-    Returns
-    -------
-    learn : callable
-    options : dict
-        `order` and the parameters of the learner; those of other learners must be None.
+    Returns `learn`; `options`: `order` and the parameters of the learner; those of other learners
+    must be None.
     """
     name = estimator.learner
     if not (isinstance(name, str) and name in LEARNERS):

@@ -57,50 +57,34 @@ _NEVER = -1e300
 
 @dataclass
 class LinearPolicy:
-    """Linear scores of all actions, and how samples are classified with them.
+    """Linear scores of all actions, and how samples are classified with them."""
 
-    Attributes
-    ----------
-    bias : ndarray of shape (n_actions,)
-        Scores when nothing is known: first the classes, then the candidate blocks.
-    for_known, for_value : ndarray of shape (n_columns, n_actions)
-        What knowing a column adds, and what its standardized value adds per unit.
-    blocks, columns : ndarray of int64
-        The blocks that may be asked for, and their columns in X.
-    block_of : ndarray of int64 of shape (n_columns,)
-        Block of each of these columns, as an index into `blocks`.
-    scaling : ndarray of shape (3, n_columns)
-        A standardized value is ``(x / 4 - scaling[0]) / scaling[1] - scaling[2]``.
-    costs : ndarray of shape (n_blocks,)
-        Costs of `blocks`.
-    max_blocks, max_cost : int, float
-        Budgets.
-    temperature : float
-        Class scores divided by it are log probabilities up to a constant.
-    chain, chain_scores : ndarray
-        Fixed order: the blocks as indices into `blocks`, and the score of each at its turn.
-    risk, loss, cost : float
-        Risk on the training rows, and its parts: mean loss and mean cost.
-    history : ndarray of shape (n_iterations,)
-        Risk of each iterate on the training rows.
-    """
-
+    # (n_actions,): scores when nothing is known: first the classes, then the candidate blocks.
     bias: np.ndarray
+    # for_known, for_value: (n_columns, n_actions): what knowing a column adds, and what its
+    # standardized value adds per unit.
     for_known: np.ndarray
     for_value: np.ndarray
+    # blocks, columns: the blocks that may be asked for, and their columns in X.
     blocks: np.ndarray
     columns: np.ndarray
-    block_of: np.ndarray
+    block_of: np.ndarray  # (n_columns,): block of each of these columns, as an index into `blocks`
+    # (3, n_columns): a standardized value is ``(x / 4 - scaling[0]) / scaling[1] - scaling[2]``.
     scaling: np.ndarray
-    costs: np.ndarray
+    costs: np.ndarray  # (n_blocks,): costs of `blocks`
+    # max_blocks, max_cost: budgets.
     max_blocks: int
     max_cost: float
-    temperature: float = 1.0
+    temperature: float = 1.0  # class scores divided by it are log probabilities up to a constant
+    # chain, chain_scores: fixed order: the blocks as indices into `blocks`, and the score of each
+    # at its turn.
     chain: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
     chain_scores: np.ndarray = field(default_factory=lambda: np.empty(0))
+    # risk, loss, cost: risk on the training rows, and its parts: mean loss and mean cost.
     risk: float = np.inf
     loss: float = np.inf
     cost: float = np.inf
+    # (n_iterations,): risk of each iterate on the training rows.
     history: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     @property
@@ -116,18 +100,9 @@ class LinearPolicy:
     def run(self, X: NDArray, status: NDArray, trace: bool = False) -> Run:
         """Ask for blocks and classify.
 
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Samples in the units of training; NaN where a value is missing.
-        status : ndarray of int8 of shape (n_samples, n_blocks)
-            Status of each block: see `process`.
-        trace : bool
-            Whether to return the decisions after each purchase.
-
-        Returns
-        -------
-        run : Run
+        `X` (n_samples, n_features): samples in the units of training; NaN where a value is
+        missing. `status` (n_samples, n_blocks): status of each block: see `process`. `trace`:
+        whether to return the decisions after each purchase.
         """
         X = np.require(X, np.float64, ["C", "W"])  # kernels are compiled for writable arrays
         most = min(self.max_blocks, self.blocks.size)
@@ -198,36 +173,16 @@ def learn_linear_path(
 
     The first is learned in `n_iterations`, each later one in at most 4 more.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Training rows; NaN means unavailable.
-    codes : ndarray of int64 of shape (n_samples,)
-        Classes of the rows.
-    process : Process
-        Costs, budgets and losses; its cost weight is not used.
-    cost_weights : sequence of float
-        Lambda, from the largest to the smallest.
-    order : {"free", "fixed"}
-        "fixed": the score of a block depends on what is known and not on the values, so that all
-        samples are asked in one order (DWSM-Con, Sec. 4).
-    n_states : int
-        States sampled in each iteration.
-    n_iterations : int
-        Iterations for the first cost weight.
-    mixture : float
-        Largest share that the scores so far keep in an update, in [0, 1].
-    n_candidates : int
-        With more blocks than this, only this many, the best of a ranking (`candidates`), are ever
-        asked for.
-    random_state : int, RandomState or None
-    steps : callable
-        Iterates over a list of names, one per step of the work; it may stop early.
-
-    Returns
-    -------
-    policies : list of LinearPolicy
-        One per cost weight; fewer if stopped early.
+    `X` (n_samples, n_features): training rows; NaN means unavailable. `codes` (n_samples,):
+    classes of the rows. `process`: costs, budgets and losses; its cost weight is not used.
+    `cost_weights`: Lambda, from the largest to the smallest. `order`: "fixed": the score of a
+    block depends on what is known and not on the values, so that all samples are asked in one
+    order (DWSM-Con, Sec. 4). `n_states`: states sampled in each iteration. `n_iterations`:
+    iterations for the first cost weight. `mixture`: largest share that the scores so far keep in
+    an update, in [0, 1]. `n_candidates`: with more blocks than this, only this many, the best of a
+    ranking (`candidates`), are ever asked for. `steps`: iterates over a list of names, one per
+    step of the work; it may stop early. Returns `policies`: one per cost weight; fewer if stopped
+    early.
     """
     rng = check_random_state(random_state)
     with threadpool_limits(

@@ -30,14 +30,9 @@ _ROWS = 4096
 class Habits:
     """What a policy does with its training rows.
 
-    Attributes
-    ----------
-    asked : ndarray of shape (n_blocks,)
-        Share of the rows that are asked for each feature, or feature group.
-    mean_n_features, mean_cost : float
-        Mean number of features asked for, and mean cost.
-    risk : float
-        Mean loss plus cost weight times mean cost.
+    `asked` (n_blocks,): share of the rows that are asked for each feature, or feature group;
+    `mean_n_features`, `mean_cost`: mean number of features asked for, and mean cost; `risk`: mean
+    loss plus cost weight times mean cost.
     """
 
     def __init__(self, run: Run, process: Process, codes: NDArray):
@@ -214,23 +209,9 @@ def collect(
 ) -> tuple[NDArray, Usage]:
     """Run the policies of one path on the same rows.
 
-    Parameters
-    ----------
-    policies : sequence of ForestPolicy or LinearPolicy
-    processes : sequence of Process
-        Of each policy.
-    X : ndarray of shape (n_rows, n_features)
-    shape : tuple of int
-        Shape of what `read` returns for a row.
-    read : callable
-        What to keep of a run.
-    uncounted : ndarray of bool or None
-        Blocks that are not counted as questions.
-
-    Returns
-    -------
-    values : ndarray of shape (n_policies, n_rows, *shape)
-    usage : Usage
+    `processes`: of each policy; `X` (n_rows, n_features); `shape`: shape of what `read` returns
+    for a row; `read`: what to keep of a run; `uncounted`: blocks that are not counted as
+    questions. Returns `values` (n_policies, n_rows, *shape); `usage`.
     """
     values = np.empty((len(policies), X.shape[0], *shape))
     n_features = np.empty((len(policies), X.shape[0]), dtype=np.int64)
@@ -271,19 +252,10 @@ def fewest_questions(
 ) -> tuple[SequenceTest, Estimate | None, Estimate | None]:
     """Test models on calibration rows, from many questions to few.
 
-    Parameters
-    ----------
-    model : DatumWiseClassifier or DatumWiseClassifierCV
-        Any of the models, which knows the features and classes.
-    answer : callable
-        Class indices and usage of checked rows, for all models from few questions to many.
-    X, y, max_error, max_misses, confidence, groups, random_state
-        As in `DatumWisePath.calibrate`.
-
-    Returns
-    -------
-    test, n_questions, cost
-        As in `calibrate_levels`.
+    `model`: any of the models, which knows the features and classes; `answer`: class indices and
+    usage of checked rows, for all models from few questions to many; `X`, `y`, `max_error`,
+    `max_misses`, `confidence`, `groups`, `random_state`: as in `DatumWisePath.calibrate`. Returns
+    `test`, `n_questions`, `cost`: as in `calibrate_levels`.
     """
     X, y = validate(model, X, y, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
     classes = model.classes_

@@ -46,33 +46,15 @@ _SPAN = 1e-3
 
 @dataclass(frozen=True)
 class Process:
-    """Costs, budgets and losses.
+    """Costs, budgets and losses."""
 
-    Attributes
-    ----------
-    block_of : ndarray of int64 of shape (n_features,)
-        Block of each column.
-    costs : ndarray of shape (n_blocks,)
-        Cost of each block, as given by the user, >= 0.
-    cost_weight : float
-        Loss that one unit of cost is worth: the paper's lambda.
-    class_losses : ndarray of shape (n_classes,)
-        Loss of a wrong label for a sample of each class.
-    max_blocks : int
-        Largest number of blocks that may be bought; `n_blocks` if there is no limit.
-    max_cost : float
-        Largest sum of costs; infinity if there is no limit.
-    names : ndarray of str of shape (n_blocks,)
-        Names of the blocks.
-    """
-
-    block_of: np.ndarray
-    costs: np.ndarray
-    cost_weight: float
-    class_losses: np.ndarray
-    max_blocks: int
-    max_cost: float
-    names: np.ndarray
+    block_of: np.ndarray  # (n_features,): block of each column
+    costs: np.ndarray  # (n_blocks,): cost of each block, as given by the user, >= 0
+    cost_weight: float  # loss that one unit of cost is worth: the paper's lambda
+    class_losses: np.ndarray  # (n_classes,): loss of a wrong label for a sample of each class
+    max_blocks: int  # largest number of blocks that may be bought; `n_blocks` if there is no limit
+    max_cost: float  # largest sum of costs; infinity if there is no limit
+    names: np.ndarray  # (n_blocks,): names of the blocks
 
     @property
     def n_blocks(self):
@@ -91,43 +73,27 @@ class Process:
 
 @dataclass
 class Run:
-    """What a policy did with each sample.
+    """What a policy did with each sample."""
 
-    Attributes
-    ----------
-    decisions : ndarray of shape (n_samples, n_classes)
-        Log scale: their softmax gives the probabilities; the label is the first of the largest.
-    order : ndarray of int32 of shape (n_samples, length)
-        Blocks bought, in order, padded with -1, without known blocks.
-    request : ndarray of int32 of shape (n_samples,)
-        -1 where the policy has stopped and classified; otherwise the open block it asks for next,
-        and the decisions are those of the state so far.
-    trace : ndarray of shape (n_samples, length + 1, n_classes) or None
-        Decisions before the first purchase, after it, after the second, ...; padded with NaN.
-    """
-
+    # (n_samples, n_classes): log scale: their softmax gives the probabilities; the label is the
+    # first of the largest.
     decisions: np.ndarray
+    # (n_samples, length): blocks bought, in order, padded with -1, without known blocks.
     order: np.ndarray
+    # (n_samples,): -1 where the policy has stopped and classified; otherwise the open block it
+    # asks for next, and the decisions are those of the state so far.
     request: np.ndarray
+    # (n_samples, length + 1, n_classes) or None: decisions before the first purchase, after it,
+    # after the second, ...; padded with NaN.
     trace: np.ndarray | None = None
 
 
 def find_status(block_of, n_blocks, X, known=None):
     """Status of each block of each sample: ASK, KNOWN or MISSING.
 
-    Parameters
-    ----------
-    block_of : ndarray of int64 of shape (n_features,)
-        Block of each column.
-    n_blocks : int
-    X : ndarray of shape (n_samples, n_features)
-        Samples; NaN means unavailable.
-    known : ndarray of bool of shape (n_samples, n_features) or None
-        Values known for free: all existing values of a block, or none.
-
-    Returns
-    -------
-    status : ndarray of int8 of shape (n_samples, n_blocks)
+    `block_of` (n_features,): block of each column. `X` (n_samples, n_features): samples; NaN means
+    unavailable. `known` (n_samples, n_features) or None: values known for free: all existing
+    values of a block, or none. Returns `status` (n_samples, n_blocks).
     """
     has = ~np.isnan(X)
     if n_blocks == X.shape[1]:  # each feature is a block of its own
@@ -166,25 +132,11 @@ def make_process(
 ):
     """Make the process that a user's parameters describe; raises ValueError for invalid ones.
 
-    Parameters
-    ----------
-    feature_names : sequence of str
-        Names of all features.
-    cost_weight : float
-        Lambda, >= 0.
-    class_losses : ndarray of shape (n_classes,)
-    feature_costs : None, dict or array-like
-        One cost >= 0 per feature, or per feature group if there are groups; a dict is by name.
-        None: 1 each.
-    feature_groups : None, dict, or array-like
-        A dict from a group's name to its features (names or indices), a list of lists of them, or
-        an array with one label per feature.
-    max_features, max_cost : number or None
-        Budgets.
-
-    Returns
-    -------
-    process : Process
+    `feature_names`: names of all features. `cost_weight`: Lambda, >= 0. `class_losses`
+    (n_classes,). `feature_costs`: one cost >= 0 per feature, or per feature group if there are
+    groups; a dict is by name. None: 1 each. `feature_groups`: a dict from a group's name to its
+    features (names or indices), a list of lists of them, or an array with one label per feature.
+    `max_features`, `max_cost`: budgets.
     """
     feature_names = [str(name) for name in feature_names]
     block_of, names = read_groups(feature_groups, feature_names)
@@ -211,21 +163,10 @@ def check_cost_weight(name, value):
 def choose_cost_weights(name, wanted, process, codes):
     """Cost weights from the largest to the smallest.
 
-    Parameters
-    ----------
-    name : str
-        Name of the user's parameter, for error messages.
-    wanted : int or sequence of float
-        The cost weights; or their number, geometrically spaced, from the one at which a feature of
-        mean cost is worth half of the prior's loss down to a thousandth of it.
-    process : Process
-    codes : ndarray of int of shape (n_samples,)
-        Classes of the training rows.
-
-    Returns
-    -------
-    weights : list of float
-        All different.
+    `name`: name of the user's parameter, for error messages. `wanted`: the cost weights; or their
+    number, geometrically spaced, from the one at which a feature of mean cost is worth half of the
+    prior's loss down to a thousandth of it. `codes` (n_samples,): classes of the training rows.
+    Returns `weights`: all different.
     """
     if not isinstance(wanted, Integral) or isinstance(wanted, bool):
         return _read_cost_weights(name, wanted)

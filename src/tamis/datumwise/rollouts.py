@@ -51,33 +51,15 @@ _N_CHUNKS = 64
 def _follow(scores, keys, gains, n_classes, digits, costs, left, n_left, places, way):
     """Follow the policy from the scores of a state to its class.
 
-    Parameters
-    ----------
-    scores, keys : ndarray of shape (n_actions,)
-        Scores, forbidden blocks -inf, and their bits; overwritten.
-    gains : ndarray of shape (n_blocks, n_actions)
-        What buying a block adds to the scores; -inf to its own.
-    digits : ndarray of int64 of shape (n_digits, n_blocks)
-        Costs as digits.
-    costs : ndarray of shape (n_blocks,)
-        Costs as floats.
-    left : ndarray of int64 of shape (n_digits,)
-        Remaining budget; overwritten.
-    n_left : int
-        How many more blocks may be bought.
-    places : ndarray of int64 of shape (n_blocks,)
-        Position of each block in another rollout from the same state; n_blocks for those that are
-        not in it.
-    way : ndarray of int64 of shape (n_blocks,)
-        On entry, way[0] is the first purchase of this rollout if one was made, and -1 otherwise;
-        on return, all purchases, followed by -1.
-
-    Returns
-    -------
-    label : int
-        The class; -1 if the rollout has met the other one.
-    cost : float
-        Sum of the costs of the blocks bought here, without the first purchase.
+    `scores`, `keys` (n_actions,): scores, forbidden blocks -inf, and their bits; overwritten.
+    `gains` (n_blocks, n_actions): what buying a block adds to the scores; -inf to its own.
+    `digits` (n_digits, n_blocks): costs as digits. `costs` (n_blocks,): costs as floats. `left`
+    (n_digits,): remaining budget; overwritten. `n_left`: how many more blocks may be bought.
+    `places` (n_blocks,): position of each block in another rollout from the same state; n_blocks
+    for those that are not in it. `way` (n_blocks,): on entry, way[0] is the first purchase of this
+    rollout if one was made, and -1 otherwise; on return, all purchases, followed by -1. Returns
+    `label`: the class; -1 if the rollout has met the other one; `cost`: sum of the costs of the
+    blocks bought here, without the first purchase.
     """
     n_actions, n_blocks = scores.size, costs.size
     length, furthest = 0, -1
@@ -228,27 +210,12 @@ def _returns(states, policy, limits, rewards, returns):
 def expected_returns(X, present, codes, rows, masks, scores, process):
     """Return of each block in each state: see the definitions at the top of this module.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-        Standardized values; 0 where missing.
-    present : ndarray of bool of shape (n_samples, n_columns)
-        Where a value is not missing.
-    codes : ndarray of int64 of shape (n_samples,)
-        True classes.
-    rows : ndarray of int64 of shape (n_states,)
-        Row of each state.
-    masks : ndarray of bool of shape (n_states, n_blocks)
-        Bought blocks of each state, within the budgets.
-    scores : (bias, for_known, for_value)
-        The policy: arrays of shape (n_actions,), (n_columns, n_actions), (n_columns, n_actions).
-    process : Process
-        Blocks of the columns of X, costs, budgets and losses.
-
-    Returns
-    -------
-    returns : ndarray of shape (n_states, n_blocks)
-        NaN where a block may not be bought.
+    `X` (n_samples, n_columns): standardized values; 0 where missing. `present` (n_samples,
+    n_columns): where a value is not missing. `codes` (n_samples,): True classes. `rows`
+    (n_states,): row of each state. `masks` (n_states, n_blocks): bought blocks of each state,
+    within the budgets. `scores`: the policy: arrays of shape (n_actions,), (n_columns, n_actions),
+    (n_columns, n_actions). `process`: blocks of the columns of X, costs, budgets and losses.
+    Returns `returns` (n_states, n_blocks): NaN where a block may not be bought.
     """
     start, columns = blocks_as_lists(process.block_of, process.n_blocks)
     available = np.zeros((X.shape[0], process.n_blocks), dtype=bool)

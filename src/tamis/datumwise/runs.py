@@ -38,43 +38,27 @@ class Scores(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """Blocks and budgets.
+    """Blocks and budgets."""
 
-    Attributes
-    ----------
-    start, columns : ndarray of int64
-        Columns of all blocks, concatenated, and where each block starts.
-    digits, budget : ndarray of int64
-        Costs and their limit: see `budgets.budget_digits`.
-    max_blocks : int
-        How many may be bought.
-    """
-
+    # start, columns: columns of all blocks, concatenated, and where each block starts.
     start: np.ndarray
     columns: np.ndarray
+    # digits, budget: costs and their limit: see `budgets.budget_digits`.
     digits: np.ndarray
     budget: np.ndarray
-    max_blocks: int
+    max_blocks: int  # how many may be bought
 
 
 class Rows(NamedTuple):
-    """Raw rows, and what the policy uses of them.
+    """Raw rows, and what the policy uses of them."""
 
-    Attributes
-    ----------
-    X, status : ndarray
-        Values, and the status of each block.
-    where, blocks : ndarray of int64
-        Numbers of the policy's columns and blocks among those of `X` and `status`.
-    scaling : ndarray of shape (3, n_columns)
-        How values are standardized.
-    """
-
+    # X, status: values, and the status of each block.
     X: np.ndarray
     status: np.ndarray
+    # where, blocks: numbers of the policy's columns and blocks among those of `X` and `status`.
     where: np.ndarray
     blocks: np.ndarray
-    scaling: np.ndarray
+    scaling: np.ndarray  # (3, n_columns): how values are standardized
 
 
 class Chain(NamedTuple):
@@ -157,16 +141,8 @@ def _write(trace, i, length, scores, n_classes):
 def run_batch(rows, policy, limits, chain, taken):
     """Run a policy on raw rows; write what it decides.
 
-    Parameters
-    ----------
-    rows : Rows
-    policy : Scores
-    limits : Blocks
-    chain : Chain
-        Fixed order: samples for which all blocks are available follow it, in O(classes) per step.
-        Empty for free order.
-    taken : Taken
-        Written; the trace unless it is empty.
+    `chain`: fixed order: samples for which all blocks are available follow it, in O(classes) per
+    step. Empty for free order. `taken`: written; the trace unless it is empty.
     """
     X, status, where, blocks = rows.X, rows.status, rows.where, rows.blocks
     bias, columns = policy.bias, limits.columns

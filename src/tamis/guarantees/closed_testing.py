@@ -42,15 +42,7 @@ def hommel_value(p_values: NDArray, alpha: float) -> int:
 
     O(m) per step of a bisection: if some i largest p-values are not rejected, neither are i - 1.
 
-    Parameters
-    ----------
-    p_values : ndarray of shape (n_features,)
-    alpha : float
-
-    Returns
-    -------
-    h : int
-        0 if even the largest p-value is rejected.
+    `p_values` (n_features,). Returns `h`: 0 if even the largest p-value is rejected.
     """
     ascending = np.sort(p_values)
     low, high = 0, ascending.size
@@ -67,14 +59,7 @@ def hommel_value(p_values: NDArray, alpha: float) -> int:
 def simes_critical(p_values: NDArray, alpha: float) -> NDArray[np.float64]:
     """Critical values of closed testing with Simes' test: u alpha / h, at most 1.
 
-    Parameters
-    ----------
-    p_values : ndarray of shape (n_features,)
-    alpha : float
-
-    Returns
-    -------
-    critical : ndarray of shape (n_features,)
+    `p_values` (n_features,). Returns `critical` (n_features,).
     """
     ranks = np.arange(1, p_values.size + 1)
     return np.minimum(ranks * alpha / max(hommel_value(p_values, alpha), alpha), 1.0)
@@ -86,16 +71,8 @@ def calibrate(smallest: NDArray, n_features: int, alpha: float) -> NDArray[np.fl
     With :math:`c_b = \min_u p_{(u), b} \, m / u` and w permutations, the true labels among them,
     :math:`\lambda` is the :math:`(\lfloor \alpha w \rfloor + 1)`-th smallest of the :math:`c_b`.
 
-    Parameters
-    ----------
-    smallest : ndarray of shape (n_permutations, depth)
-        The smallest values of each permutation, ascending; the first row has the true labels.
-    n_features : int
-    alpha : float
-
-    Returns
-    -------
-    critical : ndarray of shape (depth,)
+    `smallest` (n_permutations, depth): the smallest values of each permutation, ascending; the
+    first row has the true labels. Returns `critical` (depth,).
     """
     n_permutations, depth = smallest.shape
     slopes = np.arange(1, depth + 1) / n_features
@@ -109,18 +86,9 @@ def count_true_along(
 ) -> NDArray[np.int64]:
     """Lower bounds on the number of true features among the first k, for every k.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_chosen,)
-        P-values of the chosen features, in any order; the k-th bound is about the first k.
-    critical : ndarray of shape (depth,)
-        Critical values, ascending.
-    strict : bool, default=False
-        Count only values strictly below a critical value as small, as permutations need.
-
-    Returns
-    -------
-    bounds : ndarray of int of shape (n_chosen,)
+    `values` (n_chosen,): P-values of the chosen features, in any order; the k-th bound is about
+    the first k. `critical` (depth,): critical values, ascending. `strict`: count only values
+    strictly below a critical value as small, as permutations need. Returns `bounds` (n_chosen,).
     """
     bounds = np.zeros(values.size, dtype=np.int64)
     for u, level in enumerate(critical[: values.size]):
@@ -140,18 +108,9 @@ def max_t_p_values(largest: NDArray, features: NDArray, statistic: NDArray) -> N
     the first depth - 1 features; those after them are compared with that last maximum, which is
     conservative.
 
-    Parameters
-    ----------
-    largest : ndarray of shape (n_permutations, depth)
-        Largest statistics of each permutation; the first row has the true labels.
-    features : ndarray of int of shape (n_permutations, depth)
-        Which features they belong to.
-    statistic : ndarray of shape (n_features,)
-        The statistics with the true labels.
-
-    Returns
-    -------
-    p_values : ndarray of shape (n_features,)
+    `largest` (n_permutations, depth): largest statistics of each permutation; the first row has
+    the true labels. `features` (n_permutations, depth): which features they belong to. `statistic`
+    (n_features,): the statistics with the true labels. Returns `p_values` (n_features,).
     """
     n_permutations, depth = largest.shape
     order = np.argsort(-statistic, kind="stable")

@@ -33,18 +33,8 @@ __all__ = ["assumption_free_bound", "r_concave_bound", "r_concave_tail", "unimod
 def assumption_free_bound(n_features: int, n_chosen: float, threshold: float) -> float:
     """Expected number of unstable features that pass; no assumption (Theorem 1).
 
-    Parameters
-    ----------
-    n_features : int
-        Number p of features to choose from.
-    n_chosen : float
-        Mean number q of features that a half chooses.
-    threshold : float
-        Frequency tau from which on a feature passes, above 1/2.
-
-    Returns
-    -------
-    bound : float
+    `n_features`: number p of features to choose from; `n_chosen`: mean number q of features that a
+    half chooses; `threshold`: frequency tau from which on a feature passes, above 1/2.
     """
     return n_chosen**2 / (n_features * (2 * threshold - 1))
 
@@ -54,17 +44,8 @@ def unimodal_bound(
 ) -> float | None:
     """Expected number of unstable features that pass, if selection is unimodal (Theorem 2).
 
-    Parameters
-    ----------
-    n_features, n_chosen, threshold
-        As in `assumption_free_bound`.
-    n_pairs : int
-        Number B of complementary pairs.
-
-    Returns
-    -------
-    bound : float or None
-        None where the theorem does not apply.
+    `n_features`, `n_chosen`, `threshold`: as in `assumption_free_bound`; `n_pairs`: number B of
+    complementary pairs. Returns `bound`: None where the theorem does not apply.
     """
     share = n_chosen / n_features
     lowest = min(0.5 + share**2, 0.5 + 1 / (2 * n_pairs) + 0.75 * share**2)
@@ -85,15 +66,8 @@ def r_concave_bound(
 ) -> float | None:
     """Expected number of unstable features that pass, if selection is r-concave.
 
-    Parameters
-    ----------
-    n_features, n_chosen, threshold, n_pairs
-        As in `unimodal_bound`.
-
-    Returns
-    -------
-    bound : float or None
-        None if the threshold is not a multiple of 1 / (2 B).
+    `n_features`, `n_chosen`, `threshold`, `n_pairs`: as in `unimodal_bound`. Returns `bound`: None
+    if the threshold is not a multiple of 1 / (2 B).
     """
     if not _on_grid(threshold, n_pairs):
         return None
@@ -113,21 +87,9 @@ def _on_grid(threshold, n_pairs):
 def r_concave_tail(mean: float, place: int, n_steps: int, r: float) -> float:
     """D: largest probability of reaching `place` / `n_steps` with a given mean and r-concavity.
 
-    Parameters
-    ----------
-    mean : float
-        Largest mean, between 0 and 1.
-    place : int
-        The probability of values of at least place / n_steps is bounded.
-    n_steps : int
-        Values are multiples of 1 / n_steps up to 1.
-    r : float
-        Negative.
-
-    Returns
-    -------
-    probability : float
-        1 where more than half of the values up to the place are below the mean.
+    `mean`: largest mean, between 0 and 1; `place`: the probability of values of at least place /
+    n_steps is bounded; `n_steps`: values are multiples of 1 / n_steps up to 1; `r`: negative.
+    Returns `probability`: 1 where more than half of the values up to the place are below the mean.
     """
     target = mean * n_steps
     if mean <= 0 or place < 1:

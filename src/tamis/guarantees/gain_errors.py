@@ -29,22 +29,9 @@ def gain_standard_error(
 ) -> float:
     """Standard error of the sum of the gains of some features.
 
-    Parameters
-    ----------
-    model : SparseCenterClassifier or SparseCenterClassifierCV
-        Fitted.
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        The rows that it was fitted on.
-    y : array-like of shape (n_samples,)
-        Their labels.
-    features : ndarray of int
-        Features with a gain.
-    groups : array-like of shape (n_samples,) or None
-        Sample groups, each counted once.
-
-    Returns
-    -------
-    error : float
+    `model`: fitted; `X` (n_samples, n_features): the rows that it was fitted on; `y` (n_samples,):
+    their labels; `features`: features with a gain; `groups` (n_samples,) or None: sample groups,
+    each counted once.
     """
     X = validate(model, X, reset=False, accept_sparse=("csr", "csc"), dtype=[np.float64])
     part = X[:, features]

@@ -37,14 +37,7 @@ _TIED = 1e-10
 def half_rows(pairs: NDArray) -> list[NDArray[np.intp]]:
     """Rows of each half: the first halves of all pairs, then the second ones.
 
-    Parameters
-    ----------
-    pairs : ndarray of int8 of shape (n_pairs, n_rows)
-        As `tamis.stability.complementary_pairs` returns them.
-
-    Returns
-    -------
-    rows : list of ndarray of int
+    `pairs` (n_pairs, n_rows): as `tamis.stability.complementary_pairs` returns them.
     """
     return [np.flatnonzero(pair == half) for half in (0, 1) for pair in pairs]
 
@@ -54,20 +47,9 @@ def half_shares(
 ) -> NDArray[np.float64]:
     """Share of each column's spread that the classes explain, within each half.
 
-    Parameters
-    ----------
-    X : {ndarray, CSC array} of shape (n_rows, n_columns)
-        Finite.
-    codes : ndarray of int of shape (n_rows,)
-        Class indices.
-    pairs : ndarray of int8 of shape (n_pairs, n_rows)
-        As `tamis.stability.complementary_pairs` returns them.
-    n_classes : int
-    metric : {"l2", "l1"}
-
-    Returns
-    -------
-    shares : ndarray of shape (2 * n_pairs, n_columns)
+    `X` (n_rows, n_columns): finite; `codes` (n_rows,): class indices; `pairs` (n_pairs, n_rows):
+    as `tamis.stability.complementary_pairs` returns them. Returns `shares` (2 * n_pairs,
+    n_columns).
     """
     shares = np.empty((2 * pairs.shape[0], X.shape[1]))
     if metric == "l1":
@@ -140,16 +122,8 @@ def choose_largest(
 ) -> NDArray[np.int64]:
     """Features with the largest positive scores; ties are broken at random.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_features,)
-    n_chosen : int
-    random_state : numpy.random.RandomState
-
-    Returns
-    -------
-    features : ndarray of int of shape (n_chosen,)
-        Ascending, and -1 in place of those that are lacking.
+    `scores` (n_features,). Returns `features` (n_chosen,): ascending, and -1 in place of those
+    that are lacking.
     """
     chosen = np.full(n_chosen, -1, dtype=np.int64)
     k = min(n_chosen, int(np.count_nonzero(scores > 0)))
@@ -169,21 +143,9 @@ def other_half_centers(
 ) -> NDArray[np.float64]:
     """Class centers of features from the halves that had no say in choosing them.
 
-    Parameters
-    ----------
-    X : {ndarray, CSR or CSC array} of shape (n_rows, n_columns)
-    codes : ndarray of int of shape (n_rows,)
-    pairs : ndarray of int8 of shape (n_pairs, n_rows)
-    chosen : list of ndarray of int
-        Columns that each half chose, in the order of `half_rows`.
-    n_classes : int
-    metric : {"l2", "l1"}
-        Means or medians.
-
-    Returns
-    -------
-    centers : ndarray of shape (n_classes, n_columns)
-        NaN for columns that no half chose.
+    `X` (n_rows, n_columns); `codes` (n_rows,); `pairs` (n_pairs, n_rows); `chosen`: columns that
+    each half chose, in the order of `half_rows`; `metric`: means or medians. Returns `centers`
+    (n_classes, n_columns): NaN for columns that no half chose.
     """
     centers, times = np.zeros((n_classes, X.shape[1])), np.zeros(X.shape[1])
     rows = half_rows(pairs)

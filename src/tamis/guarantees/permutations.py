@@ -25,19 +25,11 @@ __all__ = ["Units", "make_units", "permuted_labels"]
 
 
 class Units(NamedTuple):
-    """What labels are permuted between.
+    """What labels are permuted between."""
 
-    Attributes
-    ----------
-    X : {ndarray, CSC array} of shape (n_units, n_columns)
-    codes : ndarray of int of shape (n_units,)
-        Class indices.
-    blocks : ndarray of int of shape (n_units,)
-        Labels are only exchanged within a block: a batch, or a group of several classes.
-    """
-
-    X: Matrix
-    codes: NDArray
+    X: Matrix  # (n_units, n_columns)
+    codes: NDArray  # (n_units,): class indices
+    # (n_units,): labels are only exchanged within a block: a batch, or a group of several classes.
     blocks: NDArray
 
 
@@ -50,20 +42,9 @@ def make_units(
 ) -> Units:
     """Average as many rows of each group of one class, and find the blocks.
 
-    Parameters
-    ----------
-    X : {ndarray, CSC array} of shape (n_rows, n_columns)
-    codes : ndarray of int of shape (n_rows,)
-        Class indices.
-    groups : ndarray of shape (n_rows,) or None
-        Sample groups.
-    batches : ndarray of shape (n_rows,) or None
-    random_state : numpy.random.RandomState
-        Draws the rows of groups that have more than the smallest of their batch.
-
-    Returns
-    -------
-    units : Units
+    `X` (n_rows, n_columns); `codes` (n_rows,): class indices; `groups` (n_rows,) or None: sample
+    groups; `batches` (n_rows,) or None; `random_state`: draws the rows of groups that have more
+    than the smallest of their batch.
     """
     blocks = np.zeros(codes.size, dtype=np.int64)
     if batches is not None:
@@ -103,19 +84,9 @@ def permuted_labels(
 ) -> NDArray[np.signedinteger]:
     """Labels of all units: the true ones, then random permutations.
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_units,)
-        Class indices.
-    blocks : ndarray of int of shape (n_units,)
-        Labels are only exchanged within a block.
-    n_permutations : int
-    random_state : numpy.random.RandomState
-
-    Returns
-    -------
-    labels : ndarray of shape (n_permutations + 1, n_units)
-        Of the smallest signed type that holds the classes.
+    `codes` (n_units,): class indices; `blocks` (n_units,): labels are only exchanged within a
+    block. Returns `labels` (n_permutations + 1, n_units): of the smallest signed type that holds
+    the classes.
     """
     codes = codes.astype(np.min_scalar_type(-1 - int(codes.max())))
     labels = np.tile(codes, (n_permutations + 1, 1))

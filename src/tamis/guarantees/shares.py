@@ -59,11 +59,7 @@ def column_blocks(n_columns: int, n_labellings: int) -> Iterator[slice]:
 def rescale(values: NDArray, axis: int) -> None:
     """Rescale features in place: 0 in the first row, at most 1 elsewhere; constant ones are 0.
 
-    Parameters
-    ----------
-    values : ndarray of float64
-    axis : int
-        The axis of the rows.
+    `axis`: the axis of the rows.
     """
     first = (slice(0, 1), slice(None)) if axis == 0 else (slice(None), slice(0, 1))
     _divide_by_size(values, axis)  # so that differences do not overflow
@@ -89,19 +85,9 @@ def shares_of_labellings(
 ) -> NDArray[np.float64]:
     """Share of each column's spread that each labelling explains.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse array} of shape (n_rows, n_columns)
-        A block of columns, finite.
-    labels : ndarray of int of shape (n_labellings, n_rows)
-        Class indices; each labelling has as many rows of a class as the first.
-    n_classes : int
-    metric : {"l2", "l1"}
-
-    Returns
-    -------
-    shares : ndarray of shape (n_columns, n_labellings)
-        Between 0 and 1, rounded to 10 digits; 0 for constant columns.
+    `X` (n_rows, n_columns): a block of columns, finite. `labels` (n_labellings, n_rows): class
+    indices; each labelling has as many rows of a class as the first. Returns `shares` (n_columns,
+    n_labellings): between 0 and 1, rounded to 10 digits; 0 for constant columns.
     """
     values = columns_first(X)
     sizes = np.bincount(labels[0], minlength=n_classes)
@@ -162,17 +148,9 @@ def median_shares_of_sets(
 ) -> NDArray[np.float64]:
     """Shares for medians, in disjoint sets of the rows in one walk.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_columns, n_rows)
-        Rescaled columns.
-    labels : ndarray of int of shape (n_labellings, n_rows)
-        s n_classes + c for class c of set s; negative for rows that are left out.
-    n_classes, n_sets : int
-
-    Returns
-    -------
-    shares : ndarray of shape (n_columns, n_labellings, n_sets)
+    `values` (n_columns, n_rows): rescaled columns. `labels` (n_labellings, n_rows): s n_classes +
+    c for class c of set s; negative for rows that are left out. Returns `shares` (n_columns,
+    n_labellings, n_sets).
     """
     order = np.argsort(values, axis=1)
     values = np.take_along_axis(values, order, axis=1)

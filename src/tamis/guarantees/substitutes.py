@@ -23,21 +23,10 @@ def frequencies_with_substitutes(
 ) -> NDArray[np.float64]:
     """Share of the halves that choose each feature or a substitute of it.
 
-    Parameters
-    ----------
-    X : {ndarray, CSR or CSC array} of shape (n_rows, n_columns)
-    features : ndarray of int
-        Columns in question.
-    candidates : ndarray of int of shape (n_candidates,)
-        Columns that some half chose.
-    chosen : ndarray of bool of shape (n_halves, n_candidates)
-        Which of them each half chose.
-    correlation : float
-        Smallest absolute correlation of a substitute.
-
-    Returns
-    -------
-    frequencies : ndarray of shape (n_features,)
+    `X` (n_rows, n_columns); `features`: columns in question; `candidates` (n_candidates,): columns
+    that some half chose; `chosen` (n_halves, n_candidates): which of them each half chose;
+    `correlation`: smallest absolute correlation of a substitute. Returns `frequencies`
+    (n_features,).
     """
     values, chosen = _standardized(X, candidates), chosen.astype(np.float32)
     result = np.empty(features.size)

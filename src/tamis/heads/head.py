@@ -23,14 +23,10 @@ _BLOCK_VALUES = 1_000_000
 
 @dataclass(frozen=True)
 class Standardization:
-    """Center and scale of each feature.
+    """Center and scale of each feature."""
 
-    Attributes
-    ----------
-    center, scale : ndarray of shape (n_features,)
-        Mean, and standard deviation (for constant features their size, or 1 if that is larger).
-    """
-
+    # center, scale: (n_features,): mean, and standard deviation (for constant features their size,
+    # or 1 if that is larger).
     center: NDArray
     scale: NDArray
 
@@ -66,16 +62,10 @@ class Head(ABC):
 
 @dataclass(frozen=True)
 class LinearHead(Head):
-    """Decisions that are linear in the features.
+    """Decisions that are linear in the features."""
 
-    Attributes
-    ----------
-    coef : ndarray of shape (n_classes, n_features)
-    intercept : ndarray of shape (n_classes,)
-    """
-
-    coef: NDArray
-    intercept: NDArray
+    coef: NDArray  # (n_classes, n_features)
+    intercept: NDArray  # (n_classes,)
 
     def decisions(self, X: Matrix) -> NDArray[np.float64]:
         """Decisions, of shape (n_rows, n_classes); X may be sparse."""
@@ -84,24 +74,14 @@ class LinearHead(Head):
 
 @dataclass(frozen=True)
 class KernelHead(Head):
-    """Decisions that are sums of Gaussian bumps around landmarks.
+    """Decisions that are sums of Gaussian bumps around landmarks."""
 
-    Attributes
-    ----------
-    center, scale : ndarray of shape (n_features,)
-        Standardisation of the features.
-    landmarks : ndarray of shape (n_landmarks, n_features)
-        In standardised units.
-    width : float
-        The kernel is ``exp(-width * squared distance)``.
-    coef : ndarray of shape (n_landmarks, n_classes)
-    """
-
+    # center, scale: (n_features,): standardisation of the features.
     center: NDArray
     scale: NDArray
-    landmarks: NDArray
-    width: float
-    coef: NDArray
+    landmarks: NDArray  # (n_landmarks, n_features): in standardised units
+    width: float  # the kernel is ``exp(-width * squared distance)``
+    coef: NDArray  # (n_landmarks, n_classes)
 
     def decisions(self, X: Matrix) -> NDArray[np.float64]:
         """Decisions, of shape (n_rows, n_classes)."""

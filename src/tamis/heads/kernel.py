@@ -39,23 +39,9 @@ def fit_kernel(
 ) -> list[KernelHead]:
     """Fit kernel ridge classification with several widths and ridges.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Selected features, in any units.
-    codes : ndarray of int of shape (n_samples,)
-        Class indices.
-    weights : ndarray of shape (n_samples,)
-        Weights, those of the classes included.
-    n_classes : int
-    settings : sequence of (width, ridge)
-    landmarks : ndarray of int
-        Rows that serve as landmarks.
-
-    Returns
-    -------
-    heads : list of KernelHead
-        In the order of `settings`.
+    `X` (n_samples, n_features): selected features, in any units; `codes` (n_samples,): class
+    indices; `weights` (n_samples,): weights, those of the classes included; `landmarks`: rows that
+    serve as landmarks. Returns `heads`: in the order of `settings`.
     """
     standardization = standardize(X, weights)
     Z = standardization(X)
@@ -97,15 +83,8 @@ def fit_kernel(
 def decide_kernels(heads: Sequence[KernelHead], X: NDArray) -> list[NDArray[np.float64]]:
     """Decisions of heads that were fitted together; what they share is computed once.
 
-    Parameters
-    ----------
-    heads : sequence of KernelHead
-        Of the same landmarks.
-    X : ndarray of shape (n_samples, n_features)
-
-    Returns
-    -------
-    decisions : list of ndarray of shape (n_samples, n_classes)
+    `heads`: of the same landmarks; `X` (n_samples, n_features). Returns `decisions` (n_samples,
+    n_classes).
     """
     distances = heads[0].distances(X)
     kernels = {width: np.exp(-width * distances) for width in {head.width for head in heads}}

@@ -29,20 +29,9 @@ __all__ = ["fit_lda"]
 def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, priors: NDArray) -> LinearHead:
     """Fit linear discriminant analysis with shrinkage.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Selected features, in any units.
-    codes : ndarray of int of shape (n_samples,)
-        Class indices; a class without rows gets decisions of minus infinity.
-    weights : ndarray of shape (n_samples,)
-        Sample weights.
-    priors : ndarray of shape (n_classes,)
-        Probabilities of the classes.
-
-    Returns
-    -------
-    head : LinearHead
+    `X` (n_samples, n_features): selected features, in any units. `codes` (n_samples,): class
+    indices; a class without rows gets decisions of minus infinity. `weights` (n_samples,): sample
+    weights. `priors` (n_classes,): probabilities of the classes.
     """
     n_features, n_classes = X.shape[1], priors.size
     unit_of = standardize(X, weights).scale

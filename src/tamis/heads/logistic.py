@@ -43,24 +43,10 @@ def fit_logistic(
 ) -> list[LinearHead]:
     """Fit ridge-logistic regression with several ridges.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Selected features, in any units.
-    codes : ndarray of int of shape (n_samples,)
-        Class indices.
-    weights : ndarray of shape (n_samples,)
-        Weights, those of the classes included.
-    n_classes : int
-    alphas : sequence of float
-        Ridges.
-    tol : float
-        Largest step (two classes) or slope (more) at the end.
-
-    Returns
-    -------
-    heads : list of LinearHead
-        In the order of `alphas`.
+    `X` (n_samples, n_features): selected features, in any units; `codes` (n_samples,): class
+    indices; `weights` (n_samples,): weights, those of the classes included; `alphas`: ridges;
+    `tol`: largest step (two classes) or slope (more) at the end. Returns `heads`: in the order of
+    `alphas`.
     """
     standardization = standardize(X, weights)
     design = np.empty((X.shape[0], X.shape[1] + 1))

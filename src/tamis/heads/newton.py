@@ -26,14 +26,8 @@ def curvatures(
 
     The exponential of a large margin may overflow, which is right: its share is 0.
 
-    Parameters
-    ----------
-    margins, targets, weights : ndarray of shape (n_problems, n_rows)
-        Targets are 0 or 1.
-
-    Returns
-    -------
-    curvature, residual : ndarray of shape (n_problems, n_rows)
+    `margins`, `targets`, `weights` (n_problems, n_rows): targets are 0 or 1. Returns `curvature`,
+    `residual` (n_problems, n_rows).
     """
     share = np.negative(margins)
     np.exp(share, out=share)
@@ -51,15 +45,8 @@ def curvatures(
 def weighted_products(left: NDArray, weights: NDArray, right: NDArray) -> NDArray[np.float64]:
     """``left @ diag(w) @ right.T`` for every row w of some weights.
 
-    Parameters
-    ----------
-    left : ndarray of shape (m, n_rows)
-    weights : ndarray of shape (n_problems, n_rows)
-    right : ndarray of shape (q, n_rows)
-
-    Returns
-    -------
-    products : ndarray of shape (n_problems, m, q)
+    `left` (m, n_rows); `weights` (n_problems, n_rows); `right` (q, n_rows). Returns `products`
+    (n_problems, m, q).
     """
     (m, n), q = left.shape, len(right)
     products = np.empty((len(weights), m, q))
@@ -84,20 +71,10 @@ def fit_binary(
 ) -> None:
     """Newton's method for several problems, from `coef` and their `margins` (both are updated).
 
-    Parameters
-    ----------
-    columns : ndarray of shape (m, n_rows)
-        Features, a row of ones for the intercept among them.
-    targets : ndarray of shape (n_problems, n_rows)
-        0 or 1.
-    weights : ndarray of shape (n_problems, n_rows)
-        Rows of weight 0 are ignored, but get their margins.
-    penalty : ndarray of shape (m,)
-    coef : ndarray of shape (n_problems, m)
-    margins : ndarray of shape (n_problems, n_rows)
-    max_iter : int
-    tol : float
-        A problem is done when no coefficient moves as far as this.
+    `columns` (m, n_rows): features, a row of ones for the intercept among them; `targets`
+    (n_problems, n_rows): 0 or 1; `weights` (n_problems, n_rows): rows of weight 0 are ignored, but
+    get their margins; `penalty` (m,); `coef` (n_problems, m); `margins` (n_problems, n_rows);
+    `tol`: a problem is done when no coefficient moves as far as this.
     """
     m = penalty.size
     running = np.arange(len(coef))

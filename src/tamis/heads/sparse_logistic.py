@@ -35,24 +35,9 @@ def fit_sparse_logistic(
 ) -> list[LinearHead]:
     """Fit ridge-logistic regression with several ridges; X stays sparse.
 
-    Parameters
-    ----------
-    X : sparse array of shape (n_samples, n_features)
-        Selected features.
-    codes : ndarray of int of shape (n_samples,)
-        Class indices.
-    weights : ndarray of shape (n_samples,)
-        Weights, those of the classes included.
-    n_classes : int
-    alphas : sequence of float
-        Ridges.
-    tol : float
-        Largest slope at the end, per square root of the total weight.
-
-    Returns
-    -------
-    heads : list of LinearHead
-        In the order of `alphas`.
+    `X` (n_samples, n_features): selected features; `codes` (n_samples,): class indices; `weights`
+    (n_samples,): weights, those of the classes included; `alphas`: ridges; `tol`: largest slope at
+    the end, per square root of the total weight. Returns `heads`: in the order of `alphas`.
     """
     X = X.tocsr()
     squares = np.asarray(weights @ X.power(2)).ravel()

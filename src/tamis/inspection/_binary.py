@@ -64,32 +64,17 @@ def _shares(value, is_prevalence):
 
 @dataclass(frozen=True)
 class Binary:
-    """Labels and probabilities of one class.
+    """Labels and probabilities of one class."""
 
-    Attributes
-    ----------
-    is_positive : ndarray of bool of shape (n_samples,)
-    probabilities : ndarray of shape (n_samples,)
-        Of the positive class, at `prevalence`.
-    prevalence : float
-        Stated proportion of the positive class.
-    shift : float
-        Difference between the log odds of that and of the share among the rows.
-    name, other : str
-        Names of the positive class and of the others together.
-    weights : ndarray of shape (n_samples,)
-    groups : ndarray of int of shape (n_samples,) or None
-        Sample groups, from 0.
-    """
-
-    is_positive: NDArray[np.bool_]
-    probabilities: NDArray[np.float64]
-    prevalence: float
-    shift: float
+    is_positive: NDArray[np.bool_]  # (n_samples,)
+    probabilities: NDArray[np.float64]  # (n_samples,): of the positive class, at `prevalence`
+    prevalence: float  # stated proportion of the positive class
+    shift: float  # difference between the log odds of that and of the share among the rows
+    # name, other: names of the positive class and of the others together.
     name: str
     other: str
-    weights: NDArray[np.float64]
-    groups: NDArray[np.intp] | None
+    weights: NDArray[np.float64]  # (n_samples,)
+    groups: NDArray[np.intp] | None  # (n_samples,) or None: sample groups, from 0
 
     @classmethod
     def from_predictions(

@@ -44,13 +44,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class SmoothCurve:
-    """A flexible calibration curve with its pointwise 95 % band.
+    """A flexible calibration curve with its pointwise 95 % band."""
 
-    Attributes
-    ----------
-    predicted, observed, low, high : ndarray of shape (n_points,)
-    """
-
+    # predicted, observed, low, high: (n_points,).
     predicted: NDArray[np.float64]
     observed: NDArray[np.float64]
     low: NDArray[np.float64]

@@ -29,30 +29,17 @@ __all__ = ["FittedLandmarks", "NearestLandmarks", "find_nearest"]
 
 @dataclass
 class NearestLandmarks:
-    """The nearest landmarks of each sample, nearest first.
+    """The nearest landmarks of each sample, nearest first."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_samples, n_nearest)
-        Distances to the landmarks.
-    base : float
-        0: the distance of a landmark to itself.
-    names : ndarray of str of shape (n_landmarks,)
-        Names of all landmarks: "row 47", or "near row 47" for a centroid.
-    rows : ndarray of int of shape (n_samples, n_nearest)
-        Training rows: the landmark itself, or for a centroid the training row nearest to it.
-    labels : ndarray of shape (n_samples, n_nearest)
-        Labels of the training rows.
-    landmarks : ndarray of int of shape (n_samples, n_nearest)
-        Indices of the landmarks in `names`.
-    """
-
-    values: NDArray[np.float64]
-    base: float
+    values: NDArray[np.float64]  # (n_samples, n_nearest): distances to the landmarks
+    base: float  # 0: the distance of a landmark to itself
+    # (n_landmarks,): names of all landmarks: "row 47", or "near row 47" for a centroid.
     names: NDArray
+    # (n_samples, n_nearest): training rows: the landmark itself, or for a centroid the training
+    # row nearest to it.
     rows: NDArray[np.intp]
-    labels: NDArray
-    landmarks: NDArray[np.intp]
+    labels: NDArray  # (n_samples, n_nearest): labels of the training rows
+    landmarks: NDArray[np.intp]  # (n_samples, n_nearest): indices of the landmarks in `names`
 
     @property
     def distances(self) -> NDArray[np.float64]:

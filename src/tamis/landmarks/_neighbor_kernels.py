@@ -188,53 +188,33 @@ def _reached_by(top, most, k):
 
 
 class Terms(NamedTuple):
-    """Terms that turn products into bounds of similarities.
+    """Terms that turn products into bounds of similarities."""
 
-    Attributes
-    ----------
-    slope : float64 (n_queries,)
-        Errors of the products, for rows of B of norm 1.
-    alpha : float32 (n_queries,)
-    size : float64 (n_queries,)
-        Norms of A's rows: shifted and scaled (mode 0, 1) or only scaled (mode 2).
-    r, gamma : float32 (n_rows,)
-        With `alpha`, these turn a bound by distance into a bound of a cosine (mode 2).
-    unit : float
-        Divisor of the shifted rows.
-    """
-
-    slope: np.ndarray
+    slope: np.ndarray  # errors of the products, for rows of B of norm 1
     alpha: np.ndarray
-    size: np.ndarray
+    size: np.ndarray  # norms of A's rows: shifted and scaled (mode 0, 1) or only scaled (mode 2)
+    # r, gamma: with `alpha`, these turn a bound by distance into a bound of a cosine (mode 2).
     r: np.ndarray
     gamma: np.ndarray
-    unit: float
+    unit: float  # divisor of the shifted rows
 
 
 class Shifted(NamedTuple):
-    """Maps shifted by their mean and scaled, so that float32 has its digits where rows differ.
-
-    Attributes
-    ----------
-    mean : float64 (K,)
-    unit : float
-        Largest norm of a shifted row of B.
-    a_norm, a_mean : float64 (n_queries,)
-        Norms of the shifted and scaled queries, and their products with the scaled mean.
-    b_square, b_mean : float64 (n_rows,)
-        Squared norms of the shifted and scaled rows, and their products with the scaled mean.
-    gamma : float64 (n_rows,)
-    a32, bT32 : float32 (n_queries, K + 2), (K + 2, n_rows)
-        With two more columns, so that their product is the bound of a similarity by distance.
-    """
+    """Maps shifted by their mean and scaled, so that float32 has its digits where rows differ."""
 
     mean: np.ndarray
-    unit: float
+    unit: float  # largest norm of a shifted row of B
+    # a_norm, a_mean: norms of the shifted and scaled queries, and their products with the scaled
+    # mean.
     a_norm: np.ndarray
     a_mean: np.ndarray
+    # b_square, b_mean: squared norms of the shifted and scaled rows, and their products with the
+    # scaled mean.
     b_square: np.ndarray
     b_mean: np.ndarray
     gamma: np.ndarray
+    # a32, bT32: with two more columns, so that their product is the bound of a similarity by
+    # distance.
     a32: np.ndarray
     bT32: np.ndarray
 
@@ -265,22 +245,11 @@ def shift_maps(A, B):
 def select_nearest(A, B, G, terms, first, mode, lanes, lists):
     """Find the rows of `B` nearest to some rows of `A`, by (key, index).
 
-    Parameters
-    ----------
-    A, B : float64 (n_queries, K), (n_rows, K)
-        Maps (unit rows for angles).
-    G : float32 (n_block, n_rows)
-        Bounds on similarities by distance; the first row is row `first` of A.
-    terms : Terms
-    first : int
-        Query of the first row of G.
-    mode : int
-        0: Euclidean; 1: angle, similarities from distances of unit rows; 2: angle, from cosines.
-    lanes : int
-        Number of groups.
-    lists : tuple of arrays of shape (n_queries, k)
-        Indices and distances, filled in; distances are tangents of half the angles in modes 1
-        and 2.
+    `A`, `B`: maps (unit rows for angles). `G`: bounds on similarities by distance; the first row
+    is row `first` of A. `first`: query of the first row of G. `mode`: 0: Euclidean; 1: angle,
+    similarities from distances of unit rows; 2: angle, from cosines. `lanes`: number of groups.
+    `lists` (n_queries, k): indices and distances, filled in; distances are tangents of half the
+    angles in modes 1 and 2.
     """
     slope, alpha, size, r, gamma, unit = terms
     indices, distances = lists

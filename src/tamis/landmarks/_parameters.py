@@ -37,16 +37,7 @@ _LARGEST, _SMALLEST = 1e150, 1e-150
 def make_configuration(estimator, X):
     """Make the configuration from an estimator's parameters, and check given landmarks, if any.
 
-    Parameters
-    ----------
-    estimator : LandmarkTransformer or LandmarkClassifier
-    X : ndarray or CSR array
-        Training rows; given landmarks must match their columns.
-
-    Returns
-    -------
-    configuration : Configuration
-    given : ndarray or None
+    `X`: training rows; given landmarks must match their columns.
     """
     parameters = estimator.get_params(deep=False)
     given = None

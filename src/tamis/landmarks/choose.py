@@ -49,15 +49,7 @@ _MOST_LLOYD = 100
 class Sampler:
     """Draws landmarks of any number and kind from some rows, by one method and one seed.
 
-    Parameters
-    ----------
-    method : {"fft", "kmeans", "density", "random"}
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        Rows.
-    distance : {"euclidean", "angle"}
-    seed : int
-    largest : int
-        Largest number of landmarks that will be drawn.
+    `X` (n_samples, n_features): rows; `largest`: largest number of landmarks that will be drawn.
     """
 
     def __init__(self, method: str, X: Matrix, distance: str, seed: int, largest: int) -> None:
@@ -74,19 +66,10 @@ class Sampler:
     def draw(self, n_landmarks: int, kind: str) -> tuple[NDArray, NDArray | None, NDArray | None]:
         """Draw landmarks, and find the rows that they are.
 
-        Parameters
-        ----------
-        n_landmarks : int
-            At most `largest`; all rows if there are fewer.
-        kind : {"centers", "centroids"}
-
-        Returns
-        -------
-        points : ndarray of shape (n_landmarks, n_features)
-        rows : ndarray of int of shape (n_landmarks,), or None
-            For centers, the indices of their rows.
-        D : ndarray of shape (n_samples, n_landmarks), or None
-            Distances of the rows to the landmarks if they are known already.
+        `n_landmarks`: at most `largest`; all rows if there are fewer. Returns `points`
+        (n_landmarks, n_features); `rows` (n_landmarks,), or None: for centers, the indices of
+        their rows; `D` (n_samples, n_landmarks), or None: distances of the rows to the landmarks
+        if they are known already.
         """
         k = min(n_landmarks, self.X.shape[0])
         if self.method == "kmeans":
@@ -205,12 +188,8 @@ class Sampler:
 class ClassSampler:
     """One `Sampler` per class, with the landmarks shared out among the classes.
 
-    Parameters
-    ----------
-    method, X, distance, seed, largest
-        As in `Sampler`; all classes have the same seed.
-    codes : ndarray of int of shape (n_samples,)
-        Class of each row.
+    `method`, `X`, `distance`, `seed`, `largest`: as in `Sampler`; all classes have the same seed.
+    `codes` (n_samples,): class of each row.
     """
 
     def __init__(
@@ -241,16 +220,8 @@ class ClassSampler:
 def share_out(n_landmarks: int, class_sizes: NDArray) -> NDArray[np.int64]:
     """Number of landmarks per class: as equal as the class sizes allow.
 
-    Parameters
-    ----------
-    n_landmarks : int
-        Total number of landmarks.
-    class_sizes : ndarray of int of shape (n_classes,)
-        Number of rows of each class.
-
-    Returns
-    -------
-    shares : ndarray of int of shape (n_classes,)
+    `n_landmarks`: total number of landmarks; `class_sizes` (n_classes,): number of rows of each
+    class. Returns `shares` (n_classes,).
 
     Examples
     --------

@@ -64,17 +64,8 @@ def prepare(X, distance: str):
 def distances(P: Matrix, R: NDArray, distance: str) -> NDArray[np.float64]:
     """Distances of prepared rows `P` to landmarks `R`, which are not prepared.
 
-    Parameters
-    ----------
-    P : ndarray or CSR array of shape (n_samples, n_features)
-        Rows from `prepare`.
-    R : ndarray of shape (n_landmarks, n_features)
-        Landmarks.
-    distance : {"euclidean", "angle"}
-
-    Returns
-    -------
-    D : ndarray of shape (n_samples, n_landmarks)
+    `P` (n_samples, n_features): rows from `prepare`; `R` (n_landmarks, n_features): landmarks.
+    Returns `D` (n_samples, n_landmarks).
     """
     RT = np.ascontiguousarray(prepare(R, distance).T)
     is_angle = distance == "angle"
@@ -88,18 +79,9 @@ def distances(P: Matrix, R: NDArray, distance: str) -> NDArray[np.float64]:
 def keys_to_row(P: Matrix, by_feature: NDArray | None, row: int, distance: str) -> NDArray:
     """Keys of all rows to one of them: numbers in the order of the distances.
 
-    Parameters
-    ----------
-    P : ndarray or CSR array of shape (n_samples, n_features)
-        Prepared rows.
-    by_feature : ndarray of shape (n_features, n_samples) or None
-        The same transposed, for dense rows: so the kernel is vectorised over the rows.
-    row : int
-    distance : {"euclidean", "angle"}
-
-    Returns
-    -------
-    keys : ndarray of shape (n_samples,)
+    `P` (n_samples, n_features): prepared rows; `by_feature` (n_features, n_samples) or None: the
+    same transposed, for dense rows: so the kernel is vectorised over the rows. Returns `keys`
+    (n_samples,).
     """
     is_angle = distance == "angle"
     if by_feature is None:
@@ -117,14 +99,8 @@ def as_distances(keys: NDArray, distance: str) -> NDArray[np.float64]:
 def region_means(P: Matrix, region: NDArray, centers: NDArray) -> NDArray[np.float64]:
     """Mean of the prepared rows of each region; an empty region keeps its center.
 
-    Parameters
-    ----------
-    P : ndarray or CSR array of shape (n_samples, n_features)
-        Prepared rows.
-    region : ndarray of int of shape (n_samples,)
-        Region of each row; -1 for none.
-    centers : ndarray of shape (n_regions, n_features)
-        Centers that empty regions keep.
+    `P` (n_samples, n_features): prepared rows. `region` (n_samples,): region of each row; -1 for
+    none. `centers` (n_regions, n_features): centers that empty regions keep.
     """
     K = centers.shape[0]
     count = np.bincount(region[region >= 0], minlength=K)

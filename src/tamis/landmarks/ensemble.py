@@ -35,17 +35,9 @@ def member_weights(size: int, vote: str) -> NDArray[np.float64]:
 def combine(weights: NDArray, shares: Iterable[NDArray], vote: str) -> NDArray[np.float64]:
     """Combine the probabilities of the members, one array after the other.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_members,)
-    shares : iterable of ndarray of shape (n_samples, n_classes)
-        Probabilities of each member.
-    vote : {"majority", "soft"}
-
-    Returns
-    -------
-    probabilities : ndarray of shape (n_samples, n_classes)
-        Entries that agree with the largest to 12 digits are made equal to it.
+    `weights` (n_members,); `shares` (n_samples, n_classes): probabilities of each member. Returns
+    `probabilities` (n_samples, n_classes): entries that agree with the largest to 12 digits are
+    made equal to it.
     """
     total = None
     for weight, share in zip(weights, shares, strict=True):
@@ -60,15 +52,7 @@ def combine(weights: NDArray, shares: Iterable[NDArray], vote: str) -> NDArray[n
 def ensemble_shares(members: list[dict], X: Matrix, vote: str) -> NDArray[np.float64]:
     """Probabilities of an ensemble for rows that have its columns.
 
-    Parameters
-    ----------
-    members : list of dict
-    X : ndarray or CSR array of shape (n_samples, n_features)
-    vote : {"majority", "soft"}
-
-    Returns
-    -------
-    probabilities : ndarray of shape (n_samples, n_classes)
+    `X` (n_samples, n_features). Returns `probabilities` (n_samples, n_classes).
     """
     weights = np.array([member["weight"] for member in members])
     prepared = PreparedRows(X)
@@ -84,13 +68,8 @@ def _one_hot(labels, n_classes):
 def choose_size(labels: NDArray, truth: NDArray, importance: NDArray) -> int:
     """Size of the ensemble of best members with the fewest errors by majority; ties: the smallest.
 
-    Parameters
-    ----------
-    labels : ndarray of int of shape (n_configurations, n_samples)
-        Out-of-fold predictions, best configuration first.
-    truth : ndarray of int of shape (n_samples,)
-    importance : ndarray of shape (n_classes,)
-        Weights of the classes in the error.
+    `labels` (n_configurations, n_samples): out-of-fold predictions, best configuration first;
+    `truth` (n_samples,); `importance` (n_classes,): weights of the classes in the error.
     """
     most = min(labels.shape[0], max(_SIZES))
     weights = member_weights(most, "majority")
@@ -113,22 +92,10 @@ def pick_greedily(
     members' out-of-fold probabilities and the truth: it weights the classes like the balanced
     error, but depends smoothly on the probabilities.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_configurations, n_samples, n_classes)
-        Out-of-fold probabilities, best configuration first.
-    truth : ndarray of int of shape (n_samples,)
-    importance : ndarray of shape (n_classes,)
-        Weights of the classes in the loss.
-    size : int
-        Number of picks.
-
-    Returns
-    -------
-    places : ndarray of int
-        The configurations that were picked, best first.
-    counts : ndarray of int
-        How often each was picked.
+    `probabilities` (n_configurations, n_samples, n_classes): out-of-fold probabilities, best
+    configuration first; `truth` (n_samples,); `importance` (n_classes,): weights of the classes in
+    the loss; `size`: number of picks. Returns `places`: the configurations that were picked, best
+    first; `counts`: how often each was picked.
     """
     n_classes = importance.size
     count = np.bincount(truth, minlength=n_classes)

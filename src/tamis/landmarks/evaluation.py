@@ -65,31 +65,17 @@ def list_branches(configurations: list) -> list[Branch]:
 
 
 class FoldData(NamedTuple):
-    """The data of one fold of a search, for all branches.
+    """The data of one fold of a search, for all branches."""
 
-    Attributes
-    ----------
-    X : ndarray or CSR array of shape (n_samples, n_features)
-        All rows.
-    codes : ndarray of int of shape (n_samples,)
-    n_classes : int
-    train, test : ndarray of int
-        Rows of the fold.
-    seeds : ndarray of int of shape (4,)
-        Seed of each sampler, in the order of `SAMPLERS`.
-    class_weight : None, "balanced" or ndarray of shape (n_classes,)
-    device : str or None
-        Where neighbours are searched, by a name of torch.
-    """
-
-    X: Any
-    codes: NDArray
+    X: Any  # (n_samples, n_features): all rows
+    codes: NDArray  # (n_samples,)
     n_classes: int
+    # train, test: rows of the fold.
     train: NDArray
     test: NDArray
-    seeds: NDArray
-    class_weight: Any
-    device: str | None = None
+    seeds: NDArray  # (4,): seed of each sampler, in the order of `SAMPLERS`
+    class_weight: Any  # (n_classes,)
+    device: str | None = None  # where neighbours are searched, by a name of torch
 
 
 def evaluate_branch(
@@ -97,19 +83,9 @@ def evaluate_branch(
 ) -> tuple[NDArray, NDArray | None]:
     """Predict the test rows with each configuration of a branch, trained on the other rows.
 
-    Parameters
-    ----------
-    branch : Branch
-    fold : FoldData
-    soft : bool
-        Whether probabilities are returned as well.
-    scaling : dict or None
-        The branch's scaling, learned from the training rows; None: it is learned here.
-
-    Returns
-    -------
-    labels : ndarray of int16 of shape (n_configurations, n_test)
-    probabilities : ndarray of float32 of shape (n_configurations, n_test, n_classes), or None
+    `soft`: whether probabilities are returned as well. `scaling`: the branch's scaling, learned
+    from the training rows; None: it is learned here. Returns `labels` (n_configurations, n_test);
+    `probabilities` (n_configurations, n_test, n_classes), or None.
     """
     X, codes, n_classes, train, test, seeds, class_weight, device = fold
     X_train, X_test, y = X[train], X[test], codes[train]
@@ -182,18 +158,9 @@ def _classify(Z_train, Z_test, y, weights, placed, soft, device):
 def balanced_errors(labels: NDArray, truth: NDArray, importance: NDArray) -> NDArray[np.float64]:
     """One minus the mean recall of the classes, for each row of `labels`.
 
-    Parameters
-    ----------
-    labels : ndarray of int of shape (n_configurations, n_samples)
-        Predictions.
-    truth : ndarray of int of shape (n_samples,)
-        Classes; those that do not occur do not count.
-    importance : ndarray of shape (n_classes,)
-        Weights of the classes in the mean.
-
-    Returns
-    -------
-    errors : ndarray of shape (n_configurations,)
+    `labels` (n_configurations, n_samples): predictions. `truth` (n_samples,): classes; those that
+    do not occur do not count. `importance` (n_classes,): weights of the classes in the mean.
+    Returns `errors` (n_configurations,).
     """
     present = np.unique(truth)
     recalls = [(labels[:, truth == c] == c).mean(axis=1) for c in present]

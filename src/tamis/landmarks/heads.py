@@ -24,13 +24,8 @@ _TIE = 1e-12
 def class_weights(class_weight, codes: NDArray, n_classes: int) -> NDArray[np.float64]:
     """Weight of each class, by its index.
 
-    Parameters
-    ----------
-    class_weight : None, "balanced" or ndarray of shape (n_classes,)
-        "balanced" gives all classes that have rows equal weight.
-    codes : ndarray of int of shape (n_samples,)
-        Classes of the training rows.
-    n_classes : int
+    `class_weight` (n_classes,): "balanced" gives all classes that have rows equal weight; `codes`
+    (n_samples,): classes of the training rows.
     """
     if class_weight is None:
         return np.ones(n_classes)
@@ -50,19 +45,8 @@ def log_priors(weights: NDArray, codes: NDArray) -> NDArray[np.float64]:
 def train_head(configuration, Z: NDArray, codes: NDArray, weights: NDArray) -> dict:
     """Train the classifier that `configuration` names on a map.
 
-    Parameters
-    ----------
-    configuration : Configuration
-    Z : ndarray of shape (n_samples, n_landmarks)
-        Map of the training rows.
-    codes : ndarray of int of shape (n_samples,)
-        Their classes.
-    weights : ndarray of shape (n_classes,)
-        Class weights.
-
-    Returns
-    -------
-    head : dict
+    `Z` (n_samples, n_landmarks): map of the training rows; `codes` (n_samples,): their classes;
+    `weights` (n_classes,): class weights.
     """
     if configuration.classifier == "nb":
         return {"classifier": "nb", **train_naive_bayes(Z, codes, log_priors(weights, codes))}

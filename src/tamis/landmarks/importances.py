@@ -53,21 +53,8 @@ def measure_importances(
 ) -> NDArray[np.float64]:
     """Drop in out-of-fold balanced accuracy when a feature is permuted, at least 0.
 
-    Parameters
-    ----------
-    configuration : Configuration
-    X : ndarray or CSR array of shape (n_samples, n_features)
-    codes : ndarray of int of shape (n_samples,)
-    splits : list of (train, test)
-    class_weight : None, "balanced" or ndarray of shape (n_classes,)
-    n_classes : int
-    seed : int
-    given : ndarray or None
-        Given landmarks, as for `train_model`.
-
-    Returns
-    -------
-    importances : ndarray of shape (n_features,)
+    `X` (n_samples, n_features); `codes` (n_samples,); `class_weight` (n_classes,); `given`: given
+    landmarks, as for `train_model`. Returns `importances` (n_features,).
     """
     if given is not None and given.ndim == 1:
         given = take_rows(X, given)

@@ -24,17 +24,9 @@ KERNELS = ("linear", "gaussian", "sigmoid", "cauchy")
 def region_radii(D: NDArray) -> tuple[NDArray, NDArray]:
     """Radius sigma of each landmark's region, and the region of each row.
 
-    Parameters
-    ----------
-    D : ndarray of shape (n_samples, n_landmarks)
-        Distances of the training rows to the landmarks.
-
-    Returns
-    -------
-    sigma : ndarray of shape (n_landmarks,)
-        Largest distance from the landmark to a row in its region; 0 for an empty region.
-    region : ndarray of int of shape (n_samples,)
-        Nearest landmark of each row; ties go to the first.
+    `D` (n_samples, n_landmarks): distances of the training rows to the landmarks. Returns `sigma`
+    (n_landmarks,): largest distance from the landmark to a row in its region; 0 for an empty
+    region; `region` (n_samples,): nearest landmark of each row; ties go to the first.
     """
     region = D.argmin(axis=1)
     sigma = np.zeros(D.shape[1])

@@ -44,14 +44,8 @@ _SHRINKAGE = 1e-3
 class Regression:
     """Ridge regressions of the classes on a map, for all strengths.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, n_landmarks)
-        Map of the training rows.
-    codes : ndarray of int of shape (n_samples,)
-        Their classes.
-    weights : ndarray of shape (n_classes,)
-        Class weights.
+    `Z` (n_samples, n_landmarks): map of the training rows; `codes` (n_samples,): their classes;
+    `weights` (n_classes,): class weights.
     """
 
     def __init__(self, Z, codes, weights):
@@ -85,16 +79,9 @@ class Regression:
 def train_ridge(Z, codes, weights, regularization):
     """Coefficients for the classes, as a dict of arrays.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, n_landmarks)
-        Map of the training rows.
-    codes : ndarray of int of shape (n_samples,)
-        Their classes.
-    weights : ndarray of shape (n_classes,)
-        Class weights.
-    regularization : float or None
-        Lambda; None: the best by leave-one-out predictions.
+    `Z` (n_samples, n_landmarks): map of the training rows. `codes` (n_samples,): their classes.
+    `weights` (n_classes,): class weights. `regularization`: Lambda; None: the best by
+    leave-one-out predictions.
     """
     regression = Regression(Z, codes, weights)
     best = None

@@ -55,28 +55,12 @@ def train_maps(
     The maps share the scaled rows, the order of the landmarks and, if one set of landmarks starts
     with another, their distances.
 
-    Parameters
-    ----------
-    configuration : Configuration
-        Its number of landmarks is not used.
-    sizes : sequence of int
-        Numbers of landmarks.
-    X : ndarray or CSR array of shape (n_samples, n_features)
-    codes : ndarray of int of shape (n_samples,), or None
-        Classes; needed for landmarks per class.
-    seed : int
-        Seed of the sampler.
-    given : ndarray, or None
-        Given landmarks: rows (n_landmarks, n_features) in the units of X, or indices of rows of X.
-        None: drawn by the sampler.
-    scaling : dict or None
-        The scaling, learned from X; None: it is learned here.
-
-    Yields
-    ------
-    record : dict
-    Z : ndarray of shape (n_samples, n_landmarks)
-        Map of the training rows.
+    `configuration`: its number of landmarks is not used. `sizes`: numbers of landmarks. `X`
+    (n_samples, n_features). `codes` (n_samples,), or None: classes; needed for landmarks per
+    class. `seed`: seed of the sampler. `given`: given landmarks: rows (n_landmarks, n_features) in
+    the units of X, or indices of rows of X. None: drawn by the sampler. `scaling`: the scaling,
+    learned from X; None: it is learned here. Yields `record`; `Z` (n_samples, n_landmarks): map of
+    the training rows.
     """
     c = configuration
     scaling = fit_scaling(c.scaling, X) if scaling is None else scaling
@@ -139,10 +123,7 @@ def apply_map(
 def train_model(configuration, X, codes, n_classes, seed, class_weight, given=None, scaling=None):
     """Learn a landmark map and its classifier; see `train_map` and `train_head`.
 
-    Returns
-    -------
-    model : dict
-        With "map" and "head".
+    Returns `model`: with "map" and "head".
     """
     record, Z = train_map(configuration, X, codes, seed, given, scaling)
     weights = class_weights(class_weight, codes, n_classes)
@@ -173,9 +154,7 @@ def model_shares(
 class PreparedRows:
     """New rows, scaled and prepared once for all models of one ensemble or path.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_samples, n_features)
+    `X` (n_samples, n_features).
     """
 
     def __init__(self, X: Matrix) -> None:

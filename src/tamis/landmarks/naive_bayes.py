@@ -21,14 +21,8 @@ _SMOOTHING = 1e-9
 def train_naive_bayes(Z: NDArray, codes: NDArray, log_prior: NDArray) -> dict:
     """Means and variances of the classes, as a dict of arrays.
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_samples, n_landmarks)
-        Map of the training rows.
-    codes : ndarray of int of shape (n_samples,)
-        Their classes.
-    log_prior : ndarray of shape (n_classes,)
-        Logarithms of the priors; -inf for a class without rows.
+    `Z` (n_samples, n_landmarks): map of the training rows. `codes` (n_samples,): their classes.
+    `log_prior` (n_classes,): logarithms of the priors; -inf for a class without rows.
     """
     means, variances = _moments(Z, codes, log_prior.size)
     # Variances of values minus the first one: those of constant columns are exactly 0.

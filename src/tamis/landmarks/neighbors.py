@@ -44,23 +44,10 @@ def nearest_rows(
 ) -> dict:
     """Find the k rows of `B` nearest to each row of `A`.
 
-    Parameters
-    ----------
-    A : ndarray of shape (n_queries, K)
-        Maps of the queries.
-    B : ndarray of shape (n_rows, K)
-        Maps of the training rows.
-    k : int
-        At most `n_rows` and at most 64.
-    metrics : sequence of {"euclidean", "angle"}
-        Metrics to find neighbours by.
-    device : str or None
-        Where to search, by a name of torch.
-
-    Returns
-    -------
-    found : dict
-        For each metric, indices and distances, both (n_queries, k).
+    `A` (n_queries, K): maps of the queries; `B` (n_rows, K): maps of the training rows; `k`: at
+    most `n_rows` and at most 64; `metrics`: metrics to find neighbours by; `device`: where to
+    search, by a name of torch. Returns `found`: for each metric, indices and distances, both
+    (n_queries, k).
     """
     if not 1 <= k <= min(MOST, B.shape[0]):
         raise ValueError(f"k must be between 1 and {min(MOST, B.shape[0])}, got {k!r}.")

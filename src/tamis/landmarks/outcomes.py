@@ -15,17 +15,9 @@ __all__ = ["Outcomes"]
 class Outcomes:
     """Predictions of `configurations` for the test rows of each fold.
 
-    Parameters
-    ----------
-    configurations : list of Configuration
-    codes : ndarray of int of shape (n_samples,)
-        True classes.
-    splits : list of (train, test)
-    n_classes : int
-    class_weight : None, "balanced" or ndarray of shape (n_classes,)
-        Weights of the classes; None and "balanced" give all classes equal weight in the errors.
-    soft : bool
-        Whether probabilities are kept as well.
+    `codes` (n_samples,): True classes. `class_weight` (n_classes,): weights of the classes; None
+    and "balanced" give all classes equal weight in the errors. `soft`: whether probabilities are
+    kept as well.
     """
 
     def __init__(self, configurations, codes, splits, n_classes, class_weight, soft):
@@ -76,13 +68,8 @@ class Outcomes:
     def usable(self):
         """Places of the configurations evaluated on the most folds, and their predictions.
 
-        Returns
-        -------
-        places : ndarray of int
-        columns : ndarray of int
-            Mask of the predictions of the folds that all of them share.
-        folds : ndarray of int
-            These folds.
+        Returns `places`; `columns`: mask of the predictions of the folds that all of them share;
+        `folds`: these folds.
         """
         n_known = self.done.sum(axis=1)
         most = n_known.max(initial=0)

@@ -43,17 +43,9 @@ def log_shares(probabilities: NDArray) -> NDArray[np.float64]:
 class LandmarkPath(Path):
     """Classifiers that differ only in the number of landmarks.
 
-    Parameters
-    ----------
-    levels : ndarray of int of shape (n_levels,)
-        Numbers of landmarks.
-    models : list of dict
-        Record of each level, as `tamis.landmarks.model` makes them.
-    classes : ndarray of shape (n_classes,)
-    n_columns : int
-        All levels use all columns.
-    build : callable
-        ``build(level, record)`` makes the fitted classifier of a level.
+    `levels` (n_levels,): numbers of landmarks; `models`: record of each level, as
+    `tamis.landmarks.model` makes them; `classes` (n_classes,); `n_columns`: all levels use all
+    columns; `build`: ``build(level, record)`` makes the fitted classifier of a level.
     """
 
     def __init__(
@@ -103,17 +95,9 @@ class LandmarkPath(Path):
 
 @dataclass(frozen=True)
 class SearchLevel:
-    """The ensemble that was trained on some columns.
+    """The ensemble that was trained on some columns."""
 
-    Attributes
-    ----------
-    columns : ndarray of int
-        Columns that it uses, ascending.
-    members : list of dict
-    ranking : Ranking
-    """
-
-    columns: NDArray[np.intp]
+    columns: NDArray[np.intp]  # columns that it uses, ascending
     members: list[dict]
     ranking: Ranking
 
@@ -121,15 +105,8 @@ class SearchLevel:
 class LandmarkSearchPath(Path):
     """Ensembles of landmark classifiers on increasing numbers of features.
 
-    Parameters
-    ----------
-    levels : ndarray of int of shape (n_levels,)
-        Numbers of features.
-    searches : list of SearchLevel
-    classes : ndarray of shape (n_classes,)
-    vote : {"majority", "soft"}
-    build : callable
-        ``build(search, narrow)`` makes the fitted classifier of a level.
+    `levels` (n_levels,): numbers of features; `classes` (n_classes,); `build`: ``build(search,
+    narrow)`` makes the fitted classifier of a level.
     """
 
     def __init__(

@@ -36,56 +36,27 @@ class Task(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """Configurations from the best to the worst.
+    """Configurations from the best to the worst."""
 
-    Attributes
-    ----------
-    places : ndarray of int
-        Places in the list of configurations.
-    columns : ndarray of int
-        The out-of-fold predictions that were used.
-    scores : ndarray of shape (n_ranked,)
-    fold_scores : ndarray of shape (n_folds, n_ranked)
-    """
-
-    places: NDArray
-    columns: NDArray
-    scores: NDArray
-    fold_scores: NDArray
+    places: NDArray  # places in the list of configurations
+    columns: NDArray  # the out-of-fold predictions that were used
+    scores: NDArray  # (n_ranked,)
+    fold_scores: NDArray  # (n_folds, n_ranked)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything that a search needs, except the rows.
-
-    Attributes
-    ----------
-    configurations : list of Configuration
-    rows : ndarray of int of shape (n_samples,)
-        Rows of the data that are used.
-    codes : ndarray of int of shape (n_samples,)
-        Their classes.
-    classes : ndarray of shape (n_classes,)
-        Labels, for scorers.
-    splits : list of (train, test)
-    class_weight : None, "balanced" or ndarray of shape (n_classes,)
-    seed : int
-        Seed of the samplers and of the members.
-    scoring : str or callable
-    selection, vote, ensemble_size
-        As in `LandmarkSearchCV`.
-    n_jobs : int or None
-    device : str or None
-    """
+    """Everything that a search needs, except the rows."""
 
     configurations: list
-    rows: NDArray
-    codes: NDArray
-    classes: NDArray
+    rows: NDArray  # (n_samples,): rows of the data that are used
+    codes: NDArray  # (n_samples,): their classes
+    classes: NDArray  # (n_classes,): labels, for scorers
     splits: list
-    class_weight: Any
-    seed: int
+    class_weight: Any  # (n_classes,)
+    seed: int  # seed of the samplers and of the members
     scoring: Any
+    # selection, vote, ensemble_size: as in `LandmarkSearchCV`.
     selection: str
     vote: str
     ensemble_size: Any

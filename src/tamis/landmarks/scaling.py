@@ -23,14 +23,7 @@ _FARTHEST = 1e150
 def fit_scaling(scaling: str | None, X: Matrix) -> dict:
     """Learn a scaling from training rows, as a dict.
 
-    Parameters
-    ----------
-    scaling : {None, "standard", "minmax", "quantile", "yeo-johnson"}
-    X : ndarray or CSR array of shape (n_samples, n_features)
-
-    Returns
-    -------
-    record : dict
+    `X` (n_samples, n_features).
     """
     if scaling is None:
         return {"scaling": None}

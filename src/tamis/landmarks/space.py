@@ -131,12 +131,8 @@ def simplify(configuration):
 def check_space(space, is_sparse):
     """The lists of values that `space` names, for dense or sparse data.
 
-    Parameters
-    ----------
-    space : {"paper", "extended"} or dict
-        A dict has lists of values for some parameters; the others are as in the paper.
-    is_sparse : bool
-        "extended" is restricted to the scalings that keep sparse data sparse.
+    `space`: a dict has lists of values for some parameters; the others are as in the paper.
+    `is_sparse`: "extended" is restricted to the scalings that keep sparse data sparse.
     """
     if isinstance(space, str) and space in ("paper", "extended"):
         values = dict(PAPER if space == "paper" else EXTENDED)
@@ -223,17 +219,8 @@ def draw_configurations(values, n_configurations, random_state):
     although there are sixteen times as many configurations with neighbours. More draws of the same
     seed start with the same configurations.
 
-    Parameters
-    ----------
-    values : dict
-        Lists of values from `check_space`.
-    n_configurations : int
-        Number of configurations; all of them if the space has fewer.
-    random_state : numpy.random.RandomState
-
-    Returns
-    -------
-    configurations : list of Configuration
+    `values`: lists of values from `check_space`. `n_configurations`: number of configurations; all
+    of them if the space has fewer.
     """
     distinct = {}
     n_idle = 0

@@ -20,19 +20,8 @@ def search_supports(
 ) -> LandmarkSearchPath:
     """Make the path of the searches on some sets of columns.
 
-    Parameters
-    ----------
-    estimator : LandmarkSearchCV
-        Its models are copies of it.
-    plan : Plan
-    X : ndarray or CSR array of shape (n_samples, n_features)
-    supports : list of ndarray of int
-        Columns of each level, ascending.
-
-    Returns
-    -------
-    path : LandmarkSearchPath
-        Its levels are the numbers of columns.
+    `estimator`: its models are copies of it; `X` (n_samples, n_features); `supports`: columns of
+    each level, ascending. Returns `path`: its levels are the numbers of columns.
     """
     used = np.unique(np.concatenate(supports))
     searches: dict[bytes, SearchLevel] = {}

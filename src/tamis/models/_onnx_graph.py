@@ -11,12 +11,8 @@ _DOUBLE = 11  # onnx.TensorProto.DOUBLE
 class Graph:
     """Nodes and constants of an ONNX graph; names of tensors stand for tensors.
 
-    Parameters
-    ----------
-    taken : set of str
-        Names that tensors of this graph must not have.
-    opset : int
-        Version of the operators, 13 or later.
+    `taken`: names that tensors of this graph must not have; `opset`: version of the operators, 13
+    or later.
     """
 
     def __init__(self, taken=(), opset=OPSET):

@@ -31,20 +31,9 @@ def columns_of(model):
 def add_classifier(graph, model, x):
     """Add a classifier to a graph.
 
-    Parameters
-    ----------
-    graph : Graph
-    model : classifier
-        Fitted.
-    x : str
-        Tensor of doubles: the columns `columns_of(model)`.
-
-    Returns
-    -------
-    decisions : str
-        Tensor whose largest entry in a row gives the label; ties go to the first.
-    probabilities : str
-        Tensor of doubles, (n, n_classes).
+    `model`: fitted; `x`: tensor of doubles: the columns `columns_of(model)`. Returns `decisions`:
+    tensor whose largest entry in a row gives the label; ties go to the first; `probabilities`:
+    tensor of doubles, (n, n_classes).
     """
     kind = type(model).__name__
     if kind.startswith("SparseCenter"):

@@ -17,21 +17,12 @@ __all__ = ["Input", "LinearForm", "inputs_of", "linear_form", "total_temperature
 
 @dataclass(frozen=True)
 class LinearForm:
-    """Decisions ``(x - reference) @ weights.T + bias``; their softmax gives the probabilities.
+    """Decisions ``(x - reference) @ weights.T + bias``; their softmax gives the probabilities."""
 
-    Attributes
-    ----------
-    columns : ndarray of int of shape (n_columns,)
-        Columns of the matrix that are used.
-    reference : ndarray of shape (n_columns,)
-    weights : ndarray of shape (n_classes, n_columns)
-    bias : ndarray of shape (n_classes,)
-    """
-
-    columns: NDArray[np.intp]
-    reference: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    bias: NDArray[np.float64]
+    columns: NDArray[np.intp]  # (n_columns,): columns of the matrix that are used
+    reference: NDArray[np.float64]  # (n_columns,)
+    weights: NDArray[np.float64]  # (n_classes, n_columns)
+    bias: NDArray[np.float64]  # (n_classes,)
 
 
 def linear_form(estimator: Any) -> LinearForm | None:
@@ -74,38 +65,21 @@ def linear_form(estimator: Any) -> LinearForm | None:
 
 @dataclass(frozen=True)
 class Input:
-    """A raw column, and the columns of the matrix that are made of it.
-
-    Attributes
-    ----------
-    name : str
-    categories : list of str, or None
-        The categories that have a column; None for a number.
-    fill : list of float
-        Values of the columns where the raw one is missing; empty: a missing value is an error.
-    columns : list of int
-        Columns of the matrix, in the order of `categories`.
-    zeros : list of str, or None
-        Words for which all columns are 0; None: every word that is not in `categories`. All other
-        words are missing values.
-    below_detection : {"half", "limit", "missing"} or None
-        What values beyond a detection limit are, in a number that had some in training; else None.
-    is_percent : bool
-        Whether numbers had percent signs in training: 93 % is 0.93.
-    decimal : {".", ","}
-        Decimal mark of numbers that are text.
-    is_share : bool
-        Whether a number above 1, and up to 100, is a percent without its sign.
-    """
+    """A raw column, and the columns of the matrix that are made of it."""
 
     name: str
-    categories: list[str] | None
+    categories: list[str] | None  # the categories that have a column; None for a number
+    # Values of the columns where the raw one is missing; empty: a missing value is an error.
     fill: list[float]
-    columns: list[int]
+    columns: list[int]  # columns of the matrix, in the order of `categories`
+    # Words for which all columns are 0; None: every word that is not in `categories`. All other
+    # words are missing values.
     zeros: list[str] | None = None
+    # What values beyond a detection limit are, in a number that had some in training; else None.
     below_detection: str | None = None
-    is_percent: bool = False
-    decimal: str = "."
+    is_percent: bool = False  # whether numbers had percent signs in training: 93 % is 0.93
+    decimal: str = "."  # decimal mark of numbers that are text
+    # Whether a number above 1, and up to 100, is a percent without its sign.
     is_share: bool = False
 
     @property
@@ -117,11 +91,7 @@ class Input:
 def inputs_of(model: Any, columns: NDArray) -> list[Input]:
     """The raw columns behind some columns of the matrix of a model.
 
-    Parameters
-    ----------
-    model : estimator or TableModel
-    columns : ndarray of int
-        Ascending.
+    `columns`: ascending.
     """
     if not isinstance(model, TableModel):
         names = model._feature_names()

@@ -32,16 +32,8 @@ _N_FOLDS = 5
 def fit_recalibration(probabilities: NDArray, codes: NDArray) -> Recalibration:
     """The slope and intercepts of largest likelihood.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_rows, n_classes)
-        Of the model, for rows that it was not trained on.
-    codes : ndarray of int of shape (n_rows,)
-        True classes.
-
-    Returns
-    -------
-    recalibration : Recalibration
+    `probabilities` (n_rows, n_classes): of the model, for rows that it was not trained on; `codes`
+    (n_rows,): True classes.
     """
     logs = np.log(np.maximum(probabilities, _FLOOR))
     n, C = logs.shape
@@ -84,19 +76,9 @@ def recalibrate(
 
     It has no prediction sets: its calibration set guarantees nothing at another site.
 
-    Parameters
-    ----------
-    model : TableModel
-    probabilities : ndarray of shape (n_rows, n_classes)
-        Of the model without any recalibration.
-    codes : ndarray of int of shape (n_rows,)
-        True classes.
-    about : dict
-        Scores before and after, kept in ``model.scores["recalibration"]`` beside the others.
-
-    Returns
-    -------
-    model : TableModel
+    `probabilities` (n_rows, n_classes): of the model without any recalibration; `codes` (n_rows,):
+    True classes; `about`: scores before and after, kept in ``model.scores["recalibration"]``
+    beside the others.
     """
     counts = np.bincount(codes, minlength=probabilities.shape[1])
     if np.count_nonzero(counts) < 2:

@@ -17,60 +17,31 @@ _LEAST_CURVATURE = 1e-10
 
 
 class Blocks(NamedTuple):
-    """Columns that enter together, in compressed form.
+    """Columns that enter together, in compressed form."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (n_stored,)
-    rows : ndarray of int of shape (n_stored,)
-    column_starts : ndarray of int of shape (n_columns + 1,)
-    block_starts : ndarray of int of shape (n_blocks + 1,)
-        First column of each block.
-    curvature : ndarray of shape (n_blocks,)
-        Upper bound of the second derivatives, with the ridge.
-    factor : ndarray of shape (n_blocks,)
-        The penalty of a block in units of the common one; 0 for none.
-    ridge : float
-        Of all columns.
-    """
-
-    values: NDArray
-    rows: NDArray
-    column_starts: NDArray
-    block_starts: NDArray
-    curvature: NDArray
-    factor: NDArray
-    ridge: float
+    values: NDArray  # (n_stored,)
+    rows: NDArray  # (n_stored,)
+    column_starts: NDArray  # (n_columns + 1,)
+    block_starts: NDArray  # (n_blocks + 1,): first column of each block
+    curvature: NDArray  # (n_blocks,): upper bound of the second derivatives, with the ridge
+    factor: NDArray  # (n_blocks,): the penalty of a block in units of the common one; 0 for none
+    ridge: float  # of all columns
 
 
 class Rows(NamedTuple):
-    """Class indices and weights; one problem for two classes, else one class against the rest.
+    """Class indices and weights; one problem for two classes, else one class against the rest."""
 
-    Attributes
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-    weights : ndarray of shape (n_rows,)
-    first : int
-        Class of the first problem.
-    """
-
-    codes: NDArray
-    weights: NDArray
-    first: int
+    codes: NDArray  # (n_rows,)
+    weights: NDArray  # (n_rows,)
+    first: int  # class of the first problem
 
 
 class State(NamedTuple):
-    """What changes; C problems.
+    """What changes; C problems."""
 
-    Attributes
-    ----------
-    coef : ndarray of shape (n_columns, C)
-    intercept : ndarray of shape (C,)
-    margins, residuals : ndarray of shape (n_rows, C)
-    """
-
-    coef: NDArray
-    intercept: NDArray
+    coef: NDArray  # (n_columns, C)
+    intercept: NDArray  # (C,)
+    # margins, residuals: (n_rows, C).
     margins: NDArray
     residuals: NDArray
 
@@ -127,17 +98,7 @@ def block_slopes(blocks, state):
 def descend(blocks, rows, state, working, penalty, max_passes, tol):
     """Descend in the blocks of `working`, one after the other, until steps are small.
 
-    Parameters
-    ----------
-    blocks : Blocks
-    rows : Rows
-    state : State
-        Changed in place.
-    working : ndarray of int
-    penalty : float
-    max_passes : int
-    tol : float
-        Largest change of a slope at the end.
+    `state`: changed in place; `tol`: largest change of a slope at the end.
     """
     n_problems = state.coef.shape[1]
     widest = 0

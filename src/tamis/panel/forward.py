@@ -63,26 +63,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Choices:
-    """What can be selected.
+    """What can be selected."""
 
-    Attributes
-    ----------
-    group_of : ndarray of int64 of shape (n_columns,)
-        Group of each column; columns of a group are selected together.
-    kept : ndarray of bool of shape (n_groups,)
-        Groups that are always in the model and not counted.
-    cost : ndarray of shape (n_groups,)
-    set_of : ndarray of int64 of shape (n_groups,)
-        Set of each group.
-    most : int
-        How many groups of a set may be selected, kept ones included.
-    """
-
+    # (n_columns,): group of each column; columns of a group are selected together.
     group_of: NDArray
-    kept: NDArray
-    cost: NDArray
-    set_of: NDArray
-    most: int
+    kept: NDArray  # (n_groups,): groups that are always in the model and not counted
+    cost: NDArray  # (n_groups,)
+    set_of: NDArray  # (n_groups,): set of each group
+    most: int  # how many groups of a set may be selected, kept ones included
 
     @property
     def room(self) -> NDArray[np.int64]:
@@ -106,19 +94,8 @@ def weigh_classes(
 ) -> NDArray:
     """Weights of the rows times those of the classes; the total stays the same.
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-        Class indices.
-    weights : ndarray of shape (n_rows,)
-        Sample weights.
-    n_classes : int
-    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
-        "balanced": equal sums for all classes.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_rows,)
+    `codes` (n_rows,): class indices; `weights` (n_rows,): sample weights; `class_weight`
+    (n_classes,) or None: "balanced": equal sums for all classes. Returns `weights` (n_rows,).
     """
     if class_weight is None:
         return weights
@@ -155,21 +132,9 @@ def content_folds(
     row is repeated changes the folds, so a weight of 2 is the row twice. In each class the
     distinct rows go to the folds in turn, in the order of a hash of their keys.
 
-    Parameters
-    ----------
-    X : {ndarray, CSR array} of shape (n_rows, n_columns)
-    codes : ndarray of int of shape (n_rows,)
-        Class indices.
-    n_folds : int
-    groups : ndarray of shape (n_rows,) or None
-        Sample groups, which stay together.
-    seed : int
-    keys : ndarray of uint64 of shape (n_rows,) or None
-        Keys of the rows, among these or more rows; None: found here.
-
-    Returns
-    -------
-    folds : ndarray of int64 of shape (n_rows,)
+    `X` (n_rows, n_columns). `codes` (n_rows,): class indices. `groups` (n_rows,) or None: sample
+    groups, which stay together. `keys` (n_rows,) or None: keys of the rows, among these or more
+    rows; None: found here. Returns `folds` (n_rows,).
     """
     key = row_keys(X) if keys is None else keys
     key = mix(key ^ mix(np.array([seed], dtype=np.uint64)))
@@ -247,33 +212,11 @@ def select_forward(
 ) -> NDArray[np.int64]:
     """Order in which forward selection chooses groups of columns.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse array} of shape (n_rows, n_columns)
-    codes : ndarray of int of shape (n_rows,)
-        Class indices.
-    weights : ndarray of shape (n_rows,)
-        Sample weights.
-    n_classes : int
-    screened : ndarray of int
-        Groups that are candidates, best first, without kept ones.
-    choices : Choices
-    n_steps : int
-        How many groups to choose.
-    alpha : float
-        Ridge.
-    n_folds : int
-    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
-    groups : ndarray of shape (n_rows,) or None
-        Sample groups.
-    seed : int
-    keys : ndarray of uint64 of shape (n_rows,) or None
-        As in `content_folds`.
-
-    Returns
-    -------
-    order : ndarray of int64
-        Chosen groups, first to last; at most `n_steps`.
+    `X` (n_rows, n_columns); `codes` (n_rows,): class indices; `weights` (n_rows,): sample weights;
+    `screened`: groups that are candidates, best first, without kept ones; `n_steps`: how many
+    groups to choose; `alpha`: ridge; `class_weight` (n_classes,) or None; `groups` (n_rows,) or
+    None: sample groups; `keys` (n_rows,) or None: as in `content_folds`. Returns `order`: chosen
+    groups, first to last; at most `n_steps`.
     """
     laid = lay_out_forward(
         X,
@@ -301,22 +244,11 @@ def select_forward(
 
 
 class ForwardData(NamedTuple):
-    """What the forward steps see: rows in the order of their folds, columns standardised.
+    """What the forward steps see: rows in the order of their folds, columns standardised."""
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        Rows of the data, in the order of their folds; none of weight 0.
-    kept : ndarray of shape (n_kept, n_rows)
-        Columns that are always in the model.
-    candidates : Candidates
-        One block for each screened group.
-    problems : Problems
-    """
-
-    rows: NDArray
-    kept: NDArray
-    candidates: Candidates
+    rows: NDArray  # rows of the data, in the order of their folds; none of weight 0
+    kept: NDArray  # (n_kept, n_rows): columns that are always in the model
+    candidates: Candidates  # one block for each screened group
     problems: Problems
 
 

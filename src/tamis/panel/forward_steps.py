@@ -39,24 +39,12 @@ _LARGEST_EXPONENT = 700.0
 
 
 class Problems(NamedTuple):
-    """One class against the rest, for each class; for two classes the second against the first.
+    """One class against the rest, for each class; for two classes the second against the first."""
 
-    Attributes
-    ----------
-    is_class : ndarray of shape (C, n_rows)
-        1 for rows of the class, 0 for others.
-    weights : ndarray of shape (n_rows,)
-        Weights of the rows, those of the classes included.
-    fold_starts : ndarray of int of shape (n_folds + 1,)
-        Where the test rows of each fold begin.
-    alpha : float
-        Ridge.
-    """
-
-    is_class: NDArray
-    weights: NDArray
-    fold_starts: NDArray
-    alpha: float
+    is_class: NDArray  # (C, n_rows): 1 for rows of the class, 0 for others
+    weights: NDArray  # (n_rows,): weights of the rows, those of the classes included
+    fold_starts: NDArray  # (n_folds + 1,): where the test rows of each fold begin
+    alpha: float  # ridge
 
     @property
     def folds(self) -> list[slice]:
@@ -78,18 +66,11 @@ class Problems(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Blocks of standardised columns that are selected together.
+    """Blocks of standardised columns that are selected together."""
 
-    Attributes
-    ----------
-    columns : ndarray of shape (n_columns, n_rows)
-    block_starts : ndarray of int of shape (n_blocks + 1,)
-    cost : ndarray of shape (n_blocks,)
-    """
-
-    columns: NDArray
-    block_starts: NDArray
-    cost: NDArray
+    columns: NDArray  # (n_columns, n_rows)
+    block_starts: NDArray  # (n_blocks + 1,)
+    cost: NDArray  # (n_blocks,)
 
     def block(self, j: int) -> NDArray:
         """Columns of one block."""
@@ -107,10 +88,7 @@ class Candidates(NamedTuple):
     def by_size(self) -> list[tuple[NDArray, NDArray]]:
         """Blocks of several columns, size by size.
 
-        Returns
-        -------
-        blocks : list of (places, values)
-            Of shapes (n_blocks, size) and (n_blocks, size, n_rows).
+        Returns `blocks`: of shapes (n_blocks, size) and (n_blocks, size, n_rows).
         """
         sizes = np.diff(self.block_starts)
         found = []
@@ -121,17 +99,10 @@ class Candidates(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """How many blocks of each set may be selected.
+    """How many blocks of each set may be selected."""
 
-    Attributes
-    ----------
-    set_of : ndarray of int of shape (n_blocks,)
-    most : ndarray of int of shape (n_sets,)
-        At least 1.
-    """
-
-    set_of: NDArray
-    most: NDArray
+    set_of: NDArray  # (n_blocks,)
+    most: NDArray  # (n_sets,): at least 1
 
 
 def forward_steps(
@@ -139,21 +110,9 @@ def forward_steps(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Choose blocks one after the other by their out-of-fold loss.
 
-    Parameters
-    ----------
-    kept : ndarray of shape (n_kept, n_rows)
-        Standardised columns that are always in the model.
-    candidates : Candidates
-    problems : Problems
-    limits : Limits
-    n_steps : int
-
-    Returns
-    -------
-    order : ndarray of int
-        Chosen blocks, in order; fewer than `n_steps` if the limits allow no more.
-    losses : ndarray of shape (n_chosen + 1,)
-        Out-of-fold loss per unit of weight before the first step and after each one.
+    `kept` (n_kept, n_rows): standardised columns that are always in the model. Returns `order`:
+    chosen blocks, in order; fewer than `n_steps` if the limits allow no more; `losses` (n_chosen +
+    1,): out-of-fold loss per unit of weight before the first step and after each one.
     """
     model = Model(kept, problems)
     model.refit(_REFITS, _REFIT_TOL)
@@ -193,17 +152,8 @@ def joined_losses(
 ) -> NDArray[np.float64]:
     """Out-of-fold loss of every row when each candidate block joins the same columns.
 
-    Parameters
-    ----------
-    present : ndarray of shape (n_present, n_rows)
-        Standardised columns.
-    candidates : Candidates
-    problems : Problems
-
-    Returns
-    -------
-    losses : ndarray of shape (n_blocks, n_rows)
-        Summed over classes, without the weights of the rows.
+    `present` (n_present, n_rows): standardised columns. Returns `losses` (n_blocks, n_rows):
+    summed over classes, without the weights of the rows.
     """
     model = Model(present, problems)
     model.refit(_EXACT_REFITS, _EXACT_TOL)
@@ -283,15 +233,7 @@ def _softplus(x):
 def candidate_losses(model: Model, candidates: Candidates) -> NDArray[np.float64]:
     """Out-of-fold loss of each candidate block after one Newton step that borders the Hessian.
 
-    Parameters
-    ----------
-    model : Model
-        The columns so far, fitted.
-    candidates : Candidates
-
-    Returns
-    -------
-    losses : ndarray of shape (n_blocks,)
+    `model`: the columns so far, fitted. Returns `losses` (n_blocks,).
     """
     Z, m = candidates.columns, model.penalty.size
     n_classes, alpha = len(model.problems.is_class), model.problems.alpha

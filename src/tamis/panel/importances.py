@@ -22,17 +22,8 @@ def measure_importances(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Means of the selected features, and how much the decisions depend on each.
 
-    Parameters
-    ----------
-    head : Head
-    X : {ndarray, sparse array} of shape (n_rows, n_columns)
-    columns : ndarray of int of shape (n_selected,)
-    share : ndarray of shape (n_rows,)
-        Weights of the rows, of sum one.
-
-    Returns
-    -------
-    means, importances : ndarray of shape (n_selected,)
+    `X` (n_rows, n_columns); `columns` (n_selected,); `share` (n_rows,): weights of the rows, of
+    sum one. Returns `means`, `importances` (n_selected,).
     """
     if isinstance(head, LinearHead):
         values = take_columns(X, columns)

@@ -43,28 +43,11 @@ def follow_path(
 ) -> NDArray[np.int64]:
     """Order in which blocks of columns enter the path.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse array} of shape (n_rows, n_columns)
-    codes : ndarray of int of shape (n_rows,)
-        Class indices.
-    weights : ndarray of shape (n_rows,)
-        Weights, those of the classes included.
-    n_classes : int
-    blocks : list of ndarray of int
-        Columns that enter together.
-    factor : ndarray of shape (n_blocks,)
-        Penalty of each block; 0 for those that are in the model from the start.
-    n_wanted : int
-        The path ends when so many blocks with a penalty have entered.
-    alpha : float
-        Ridge.
-
-    Returns
-    -------
-    order : ndarray of int64
-        Blocks with a penalty, first to last; those that have not entered come last, the largest
-        slope first.
+    `X` (n_rows, n_columns). `codes` (n_rows,): class indices. `weights` (n_rows,): weights, those
+    of the classes included. `blocks`: columns that enter together. `factor` (n_blocks,): penalty
+    of each block; 0 for those that are in the model from the start. `n_wanted`: the path ends when
+    so many blocks with a penalty have entered. `alpha`: ridge. Returns `order`: blocks with a
+    penalty, first to last; those that have not entered come last, the largest slope first.
     """
     columns = _compress(X, np.concatenate(blocks), weights)
     starts = np.cumsum([0, *(block.size for block in blocks)])

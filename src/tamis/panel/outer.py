@@ -66,21 +66,11 @@ _TIE = 1e-6
 
 @dataclass(frozen=True)
 class FittedHeads:
-    """Selected features and heads of some rows, at all levels.
+    """Selected features and heads of some rows, at all levels."""
 
-    Attributes
-    ----------
-    order : ndarray of int64
-        Groups of columns, first to last.
-    columns : list of ndarray
-        Selected columns of each level, ascending.
-    heads : list of list of Head
-        For each level, one head per setting.
-    """
-
-    order: NDArray
-    columns: list[NDArray]
-    heads: list[list[Head]]
+    order: NDArray  # groups of columns, first to last
+    columns: list[NDArray]  # selected columns of each level, ascending
+    heads: list[list[Head]]  # for each level, one head per setting
 
     def decisions(self, X: Matrix, level: int, setting: int) -> NDArray[np.float64]:
         """Decisions of one head, of shape (n_rows, n_classes)."""
@@ -91,21 +81,11 @@ class FittedHeads:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The head of one level.
+    """The head of one level."""
 
-    Attributes
-    ----------
-    place : int
-        Of the setting.
-    temperature : float
-        Calibrates its decisions.
-    loss : float
-        Log loss of the outer decisions.
-    """
-
-    place: int
-    temperature: float
-    loss: float
+    place: int  # of the setting
+    temperature: float  # calibrates its decisions
+    loss: float  # log loss of the outer decisions
 
 
 def check_groups(groups: ArrayLike | None, codes: NDArray) -> NDArray | None:
@@ -128,26 +108,11 @@ def outer_splits(
 ) -> list[tuple[NDArray, NDArray]]:
     """Training and test rows of the outer folds.
 
-    Parameters
-    ----------
-    cv : int, splitter or iterable of (train, test)
-    X : {ndarray, sparse array} of shape (n_rows, n_columns)
-    codes : ndarray of int of shape (n_rows,)
-        Class indices.
-    weights : ndarray of shape (n_rows,)
-        Rows of weight 0 are in no fold.
-    groups : ndarray of shape (n_rows,) or None
-        Sample groups.
-    seed : int
-    most : int or None
-        If `cv` is an integer: about so many rows at most are in the folds.
-    keys : ndarray of uint64 of shape (n_rows,) or None
-        As in `tamis.panel.forward.content_folds`.
-
-    Returns
-    -------
-    splits : list of (train, test)
-        Without folds whose training rows are all of one class.
+    `X` (n_rows, n_columns); `codes` (n_rows,): class indices; `weights` (n_rows,): rows of weight
+    0 are in no fold; `groups` (n_rows,) or None: sample groups; `most`: if `cv` is an integer:
+    about so many rows at most are in the folds; `keys` (n_rows,) or None: as in
+    `tamis.panel.forward.content_folds`. Returns `splits`: without folds whose training rows are
+    all of one class.
     """
     used = np.flatnonzero(weights > 0)
     if isinstance(cv, int | np.integer):
@@ -190,27 +155,10 @@ def fit_heads(
 ) -> FittedHeads:
     """Select features and fit heads on some rows.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse array} of shape (n_rows, n_columns)
-    codes : ndarray of int of shape (n_rows,)
-        Class indices.
-    weights : ndarray of shape (n_rows,)
-        Sample weights.
-    n_classes : int
-    selection : Selection
-    levels : ndarray of int of shape (n_levels,)
-        Numbers of features, or groups.
-    settings : sequence of sequence of Setting
-        Settings to fit at each level.
-    groups : ndarray of shape (n_rows,) or None
-        Sample groups.
-    keys : ndarray of uint64 of shape (n_rows,) or None
-        As in `tamis.panel.forward.content_folds`.
-
-    Returns
-    -------
-    fitted : FittedHeads
+    `X` (n_rows, n_columns); `codes` (n_rows,): class indices; `weights` (n_rows,): sample weights;
+    `levels` (n_levels,): numbers of features, or groups; `settings`: settings to fit at each
+    level; `groups` (n_rows,) or None: sample groups; `keys` (n_rows,) or None: as in
+    `tamis.panel.forward.content_folds`.
     """
     n_steps = int(levels.max(initial=0))
     order = selection.order(X, codes, weights, n_classes, n_steps, groups, keys)
@@ -285,25 +233,11 @@ def choose_heads(
 ) -> list[Chosen]:
     """Choose the head of each level by the loss of its outer decisions.
 
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_levels, n_settings, n_rows, n_classes)
-    codes : ndarray of int of shape (n_rows,)
-    weights : ndarray of shape (n_rows,)
-        Sample weights.
-    settings : sequence of Setting
-    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
-    groups : ndarray of shape (n_rows,) or None
-        Sample groups, which count as one row in the standard error.
-    fold_of : ndarray of int of shape (n_rows,) or None
-        Fold of each row; None if all are of one.
-    margin : float
-        A kernel is taken only if its loss is smaller than that of the best linear head by more
-        than this, and by more than one standard error of the difference.
-
-    Returns
-    -------
-    chosen : list of Chosen
+    `decisions` (n_levels, n_settings, n_rows, n_classes). `codes` (n_rows,). `weights` (n_rows,):
+    sample weights. `class_weight` (n_classes,) or None. `groups` (n_rows,) or None: sample groups,
+    which count as one row in the standard error. `fold_of` (n_rows,) or None: fold of each row;
+    None if all are of one. `margin`: a kernel is taken only if its loss is smaller than that of
+    the best linear head by more than this, and by more than one standard error of the difference.
     """
     share = weigh_classes(codes, weights, decisions.shape[3], class_weight)
     share = share / share.sum()
@@ -346,19 +280,8 @@ def _first_of_the_best(losses):
 def paired_error(gain: NDArray, share: NDArray, groups: NDArray | None, weights: NDArray) -> float:
     """Standard error of a weighted mean over rows, or over groups of rows.
 
-    Parameters
-    ----------
-    gain : ndarray of shape (n_rows,)
-        Difference of two losses.
-    share : ndarray of shape (n_rows,)
-        Weights; they sum to 1.
-    groups : ndarray of shape (n_rows,) or None
-    weights : ndarray of shape (n_rows,)
-        Sample weights; whole numbers are counts of equal rows.
-
-    Returns
-    -------
-    error : float
+    `gain` (n_rows,): difference of two losses. `share` (n_rows,): weights; they sum to 1. `groups`
+    (n_rows,) or None. `weights` (n_rows,): sample weights; whole numbers are counts of equal rows.
     """
     parts = share * (gain - share @ gain)
     if groups is not None:

@@ -113,20 +113,9 @@ def make_paths(
 ) -> list[PanelPath]:
     """Select on all rows, fit the chosen heads of every level, and make the paths.
 
-    Parameters
-    ----------
-    estimators : sequence of PanelClassifier or PanelClassifierCV
-        One per path; its parameters and feature names are those of the classifiers of the path.
-    X, codes, weights, levels, classes, selection, groups, keys
-        As in `tamis.panel.outer.fit_heads`.
-    settings : sequence of list of Setting
-        Of each path.
-    chosen : sequence of list of Chosen
-        Of each path, one per level.
-
-    Returns
-    -------
-    paths : list of PanelPath
+    `estimators`: one per path; its parameters and feature names are those of the classifiers of
+    the path. `X`, `codes`, `weights`, `levels`, `classes`, `selection`, `groups`, `keys`: as in
+    `tamis.panel.outer.fit_heads`. `settings`: of each path. `chosen`: of each path, one per level.
     """
     fitted = fit_heads(
         X,

@@ -45,28 +45,14 @@ SELECTIONS = ("forward", "centers", "medians", "primal-dual")
 
 @dataclass(frozen=True)
 class Selection:
-    """How features are selected.
+    """How features are selected."""
 
-    Attributes
-    ----------
-    kind : {"forward", "centers", "medians", "primal-dual"}
-    choices : Choices
-    alpha : float
-        Ridge of the forward steps.
-    n_screened : int
-        How many groups the gains leave for the forward steps.
-    n_folds : int
-        Folds of the forward steps.
-    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
-    seed : int
-    """
-
-    kind: str
+    kind: str  # "forward", "centers", "medians", "primal-dual"
     choices: Choices
-    alpha: float
-    n_screened: int
-    n_folds: int
-    class_weight: str | NDArray | None
+    alpha: float  # ridge of the forward steps
+    n_screened: int  # how many groups the gains leave for the forward steps
+    n_folds: int  # folds of the forward steps
+    class_weight: str | NDArray | None  # (n_classes,) or None
     seed: int
 
     def order(
@@ -81,23 +67,10 @@ class Selection:
     ) -> NDArray[np.int64]:
         """Groups of columns, first to last.
 
-        Parameters
-        ----------
-        X : {ndarray, sparse array} of shape (n_rows, n_columns)
-        codes : ndarray of int of shape (n_rows,)
-        weights : ndarray of shape (n_rows,)
-        n_classes : int
-        n_steps : int
-            How many groups are wanted at most.
-        groups : ndarray of shape (n_rows,) or None
-            Sample groups.
-        keys : ndarray of uint64 of shape (n_rows,) or None
-            As in `tamis.panel.forward.content_folds`.
-
-        Returns
-        -------
-        order : ndarray of int64
-            Without kept groups; groups that cannot help are left out.
+        `X` (n_rows, n_columns); `codes` (n_rows,); `weights` (n_rows,); `n_steps`: how many groups
+        are wanted at most; `groups` (n_rows,) or None: sample groups; `keys` (n_rows,) or None: as
+        in `tamis.panel.forward.content_folds`. Returns `order`: without kept groups; groups that
+        cannot help are left out.
         """
         used = weights > 0
         if not used.all():
@@ -124,19 +97,8 @@ class Selection:
     ) -> NDArray[np.int64]:
         """Groups with a gain, best first: those that forward steps choose from, else all.
 
-        Parameters
-        ----------
-        X : {ndarray, sparse array} of shape (n_rows, n_columns)
-        codes : ndarray of int of shape (n_rows,)
-        weights : ndarray of shape (n_rows,)
-            Positive.
-        n_steps : int
-            How many groups are wanted at most.
-
-        Returns
-        -------
-        groups : ndarray of int64
-            Without kept ones.
+        `X` (n_rows, n_columns); `codes` (n_rows,); `weights` (n_rows,): positive; `n_steps`: how
+        many groups are wanted at most. Returns `groups`: without kept ones.
         """
         gains = self._gains(X, codes, weights)
         orders = [order_by_score(of_class) for of_class in gains]

@@ -24,20 +24,11 @@ _LOOSE, _TIGHT = 1e-3, 1e-6
 
 @dataclass(frozen=True)
 class Setting:
-    """A head and its setting.
+    """A head and its setting."""
 
-    Attributes
-    ----------
-    head : {"lda", "logistic", "kernel"}
-    values : tuple of float
-        Nothing; the ridge; or the width and the ridge.
-    keeps_sparse : bool
-        Whether the features it is fitted on stay sparse.
-    """
-
-    head: str
-    values: tuple[float, ...] = ()
-    keeps_sparse: bool = False
+    head: str  # "lda", "logistic", "kernel"
+    values: tuple[float, ...] = ()  # nothing; the ridge; or the width and the ridge
+    keeps_sparse: bool = False  # whether the features it is fitted on stay sparse
 
     @property
     def is_linear(self) -> bool:
@@ -70,24 +61,10 @@ def fit_settings(
 ) -> list[Head]:
     """Fit heads with several settings on the same features.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse array} of shape (n_rows, n_selected)
-        Selected features; sparse only for settings that keep them so.
-    codes : ndarray of int of shape (n_rows,)
-        Class indices.
-    weights : ndarray of shape (n_rows,)
-        Sample weights.
-    n_classes : int
-    settings : sequence of Setting
-    class_weight : {"balanced"}, ndarray of shape (n_classes,) or None
-    seed : int
-        Of the choice of landmarks.
-
-    Returns
-    -------
-    heads : list of Head
-        In the order of `settings`.
+    `X` (n_rows, n_selected): selected features; sparse only for settings that keep them so.
+    `codes` (n_rows,): class indices. `weights` (n_rows,): sample weights. `class_weight`
+    (n_classes,) or None. `seed`: of the choice of landmarks. Returns `heads`: in the order of
+    `settings`.
     """
     used = weights > 0
     if not used.all():

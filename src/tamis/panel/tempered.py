@@ -21,19 +21,8 @@ def tempered_losses(
     ``sum_i w_i (logsumexp(s d_i) - s d_iy)`` is convex. Where the mean loss would fall below
     `least`, s is the smaller one at which it does not.
 
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_heads, n_rows, n_classes)
-        Finite.
-    codes : ndarray of int of shape (n_rows,)
-        Class indices.
-    weights : ndarray of shape (n_rows,)
-    least : float
-
-    Returns
-    -------
-    losses : ndarray of shape (n_heads, n_rows)
-    temperatures : ndarray of shape (n_heads,)
+    `decisions` (n_heads, n_rows, n_classes): finite; `codes` (n_rows,): class indices; `weights`
+    (n_rows,). Returns `losses` (n_heads, n_rows); `temperatures` (n_heads,).
     """
     losses, temperatures = np.empty(decisions.shape[:2]), np.empty(len(decisions))
     step = max(1, _BLOCK // max(1, decisions[0].size))

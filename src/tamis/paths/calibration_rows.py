@@ -60,24 +60,10 @@ def keep_rows(
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Set rows aside at random; sample groups stay whole.
 
-    Parameters
-    ----------
-    strata : ndarray of int of shape (n_rows,) or None
-        Classes from each of which the same share is kept. Not used if any sample group has rows
-        of several classes.
-    groups : ndarray of int of shape (n_rows,) or None
-        Sample groups, numbered from 0.
-    n_rows : int
-    share : float
-        Share of the rows, or sample groups, to keep.
-    seed : int
-    left : int
-        Rows (or sample groups) of each class that are not kept, at least.
-
-    Returns
-    -------
-    train, kept : ndarray of int
-        Both ascending.
+    `strata` (n_rows,) or None: classes from each of which the same share is kept. Not used if any
+    sample group has rows of several classes. `groups` (n_rows,) or None: sample groups, numbered
+    from 0. `share`: share of the rows, or sample groups, to keep. `left`: rows (or sample groups)
+    of each class that are not kept, at least. Returns `train`, `kept`: both ascending.
     """
     rng = np.random.default_rng(seed)
     part_of, strata = _parts(strata, groups, n_rows)
@@ -94,16 +80,8 @@ def deal_rows(
 ) -> NDArray[np.intp]:
     """Deal rows to folds at random; sample groups stay whole.
 
-    Parameters
-    ----------
-    strata, groups, n_rows, seed
-        As for `keep_rows`.
-    n_folds : int
-
-    Returns
-    -------
-    fold_of : ndarray of int of shape (n_rows,)
-        Fold of each row. Without sample groups, folds differ by at most one row of each class.
+    `strata`, `groups`, `n_rows`, `seed`: as for `keep_rows`. Returns `fold_of` (n_rows,): fold of
+    each row. Without sample groups, folds differ by at most one row of each class.
     """
     if not isinstance(n_folds, Integral) or isinstance(n_folds, bool) or n_folds < 2:
         raise ValueError(f"cv must be a number of folds, 2 or more, got {n_folds!r}.")
@@ -134,16 +112,8 @@ def one_row_per_group(
 def count_as_strange(known: NDArray, scores: NDArray) -> NDArray[np.intp]:
     """Calibration rows that look at least as strange as each new row.
 
-    Parameters
-    ----------
-    known : ndarray of shape (n_calibration,)
-        Scores of calibration rows, ascending: the larger, the stranger.
-    scores : ndarray of shape (n_rows,)
-        Scores of new rows.
-
-    Returns
-    -------
-    n_rows : ndarray of int of shape (n_rows,)
+    `known` (n_calibration,): scores of calibration rows, ascending: the larger, the stranger;
+    `scores` (n_rows,): scores of new rows. Returns `n_rows` (n_rows,).
     """
     return known.size - np.searchsorted(known, scores - TIES)
 

@@ -49,18 +49,9 @@ def are_no_coincidence(
 ) -> NDArray[np.bool_]:
     """Find sets of equal rows that chance does not explain.
 
-    Parameters
-    ----------
-    columns : list of ndarray or CSR array
-        Matrices of numbers of shape (n_rows, n_columns). Only dense ones are looked at.
-    equal : ndarray of int of shape (n_rows,)
-        Rows with the same number, from 0, are equal.
-    candidates : ndarray of bool of shape (n_distinct_rows,)
-        Sets of equal rows to judge.
-
-    Returns
-    -------
-    is_copy : ndarray of bool of shape (n_distinct_rows,)
+    `columns`: matrices of numbers of shape (n_rows, n_columns). Only dense ones are looked at.
+    `equal` (n_rows,): rows with the same number, from 0, are equal. `candidates`
+    (n_distinct_rows,): sets of equal rows to judge. Returns `is_copy` (n_distinct_rows,).
     """
     is_copy = np.zeros(candidates.size, dtype=bool)
     n_rows = equal.size

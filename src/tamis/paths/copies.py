@@ -41,21 +41,13 @@ _FEW_OTHERS = 2
 
 @dataclass(frozen=True)
 class Copies:
-    """Which rows are equal, and which of these are copies.
+    """Which rows are equal, and which of these are copies."""
 
-    Attributes
-    ----------
-    equal : ndarray of int64 of shape (n_rows,)
-        Rows with the same number are equal, or equal up to rounding.
-    groups : ndarray of int64 of shape (n_rows,) or None
-        Rows with the same number are copies of each other; None if there are no copies.
-    n_copies : int
-        Number of rows that repeat another one.
-    """
-
-    equal: np.ndarray
+    equal: np.ndarray  # (n_rows,): rows with the same number are equal, or equal up to rounding
+    # (n_rows,) or None: rows with the same number are copies of each other; None if there are no
+    # copies.
     groups: np.ndarray | None
-    n_copies: int = field(init=False)
+    n_copies: int = field(init=False)  # number of rows that repeat another one
 
     def __post_init__(self):
         n_copies = 0 if self.groups is None else int(self.groups.size - self.groups.max() - 1)
@@ -71,15 +63,7 @@ class Copies:
 def find_copies(columns: Sequence[Matrix], n_rows: int) -> Copies:
     """Find equal rows and copies.
 
-    Parameters
-    ----------
-    columns : list of ndarray or CSR array
-        Matrices of numbers of shape (n_rows, n_columns); NaN equals NaN.
-    n_rows : int
-
-    Returns
-    -------
-    copies : Copies
+    `columns`: matrices of numbers of shape (n_rows, n_columns); NaN equals NaN.
     """
     hashes = hash_rows(columns, n_rows)
     exact = np.unique(hashes, return_inverse=True)[1].astype(np.int64)
@@ -103,16 +87,8 @@ def find_copies(columns: Sequence[Matrix], n_rows: int) -> Copies:
 def expected_pairs(columns: Sequence[Matrix], n_pairs: float) -> float:
     """How many of some pairs of rows are equal by coincidence, if columns were independent.
 
-    Parameters
-    ----------
-    columns : list of ndarray or CSR array
-        A sample of the rows, from which the share of equal values of each column is estimated.
-    n_pairs : float
-        Number of pairs.
-
-    Returns
-    -------
-    n_equal : float
+    `columns`: a sample of the rows, from which the share of equal values of each column is
+    estimated; `n_pairs`: number of pairs.
     """
     n_rows = columns[0].shape[0]
     share = _look_at_columns(columns, np.arange(n_rows))[1] / (n_rows * (n_rows - 1) / 2)
@@ -147,13 +123,9 @@ def _are_too_many(parts, equal, n_expected):
 def _look_at_columns(columns, equal):
     """Find sets of equal rows that share a rare value, and the equal pairs expected by chance.
 
-    Returns
-    -------
-    is_copy : ndarray of bool of shape (n_distinct_rows,)
-        Whether the rows share a value that few others have, in a column with more than n/2
-        distinct values.
-    n_expected : float
-        Number of equal pairs expected if the columns were independent.
+    Returns `is_copy` (n_distinct_rows,): whether the rows share a value that few others have, in a
+    column with more than n/2 distinct values; `n_expected`: number of equal pairs expected if the
+    columns were independent.
     """
     sizes, n_rows = np.bincount(equal), equal.size
     is_copy = np.zeros(sizes.size, dtype=bool)

@@ -50,30 +50,19 @@ def check_rule(rule: str) -> None:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The scores of all levels of a path in one fold.
+    """The scores of all levels of a path in one fold."""
 
-    Attributes
-    ----------
-    path : Path
-        Trained on the training rows.
-    test : ndarray of int
-        Test rows.
-    scores : ndarray of shape (n_levels,)
-        Scores of the test rows.
-    right : ndarray of bool of shape (n_levels, n_test) or None
-        Which levels are right on which test rows; None if the scoring is not a mean over rows.
-    n_features, cost : ndarray of shape (n_levels,)
-        Counted features, and their cost, mean over the test rows.
-    decisions : ndarray of shape (n_levels, n_test, n_classes of the path) or None
-        Decisions for the test rows, if they were to be kept.
-    """
-
-    path: Path
-    test: NDArray
-    scores: NDArray
+    path: Path  # trained on the training rows
+    test: NDArray  # test rows
+    scores: NDArray  # (n_levels,): scores of the test rows
+    # (n_levels, n_test) or None: which levels are right on which test rows; None if the scoring is
+    # not a mean over rows.
     right: NDArray | None
+    # n_features, cost: (n_levels,): counted features, and their cost, mean over the test rows.
     n_features: NDArray
     cost: NDArray
+    # (n_levels, n_test, n_classes of the path) or None: decisions for the test rows, if they were
+    # to be kept.
     decisions: NDArray | None = None
 
 
@@ -89,27 +78,10 @@ def evaluate(
 ) -> Evaluation:
     """Score all levels of a path on test rows.
 
-    Parameters
-    ----------
-    path : Path
-        Its classes are indices into `classes`.
-    X : {ndarray, sparse array} of shape (n_rows, n_columns)
-        All rows.
-    test : ndarray of int
-        Test rows.
-    codes : ndarray of int of shape (n_rows,)
-        Class index of each row.
-    classes : ndarray
-        Labels, for the scorers.
-    scoring : str or callable
-        As in scikit-learn.
-    sample_weight : ndarray of shape (n_rows,) or None
-    keep_decisions : bool
-        Keep the decisions of all levels: for paths that take long to decide.
-
-    Returns
-    -------
-    evaluation : Evaluation
+    `path`: its classes are indices into `classes`; `X` (n_rows, n_columns): all rows; `test`: test
+    rows; `codes` (n_rows,): class index of each row; `classes`: labels, for the scorers;
+    `scoring`: as in scikit-learn; `sample_weight` (n_rows,) or None; `keep_decisions`: keep the
+    decisions of all levels: for paths that take long to decide.
     """
     known = np.asarray(path.classes, dtype=np.intp)
     n_levels, weights = len(path), None if sample_weight is None else sample_weight[test]
@@ -152,48 +124,25 @@ def evaluate(
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Rows, labels and folds of a cross-validation.
+    """Rows, labels and folds of a cross-validation."""
 
-    Attributes
-    ----------
-    X : {ndarray, sparse array} of shape (n_rows, n_columns)
-    codes : ndarray of int of shape (n_rows,)
-        Class indices.
-    classes : ndarray of shape (n_classes,)
-        Labels.
-    splits : list of (train, test)
-    scoring : str or callable
-    sample_weight : ndarray of shape (n_rows,) or None
-    groups : ndarray of shape (n_rows,) or None
-        Sample groups, which count as one row in the standard errors.
-    keep_decisions : bool
-        As in `evaluate`.
-    """
-
-    X: Matrix
-    codes: NDArray
-    classes: NDArray
+    X: Matrix  # (n_rows, n_columns)
+    codes: NDArray  # (n_rows,): class indices
+    classes: NDArray  # (n_classes,): labels
     splits: Sequence[tuple[NDArray, NDArray]]
     scoring: str | Callable
-    sample_weight: NDArray | None = None
+    sample_weight: NDArray | None = None  # (n_rows,) or None
+    # (n_rows,) or None: sample groups, which count as one row in the standard errors.
     groups: NDArray | None = None
-    keep_decisions: bool = False
+    keep_decisions: bool = False  # as in `evaluate`
 
     def walk(
         self, fit_path: Callable, n_jobs: int | None = None
     ) -> Generator[Evaluation, None, None]:
         """Yield the evaluations of the folds, computed as they are needed.
 
-        Parameters
-        ----------
-        fit_path : callable
-            ``fit_path(rows, fold)`` trains a path on some rows; `fold` is the number of the fold.
-        n_jobs : int or None
-            Number of threads. Results do not depend on it.
-
-        Returns
-        -------
-        evaluations : iterator of Evaluation
+        `fit_path`: ``fit_path(rows, fold)`` trains a path on some rows; `fold` is the number of
+        the fold. `n_jobs`: number of threads. Results do not depend on it.
         """
 
         def one(fold, train, test):
@@ -254,44 +203,27 @@ class CrossValidation:
 
 @dataclass(frozen=True)
 class PathScores:
-    """Scores of all levels of a path, and what follows from them.
-
-    Attributes
-    ----------
-    cross_validation : CrossValidation
-    evaluations : list of Evaluation
-        One per fold.
-    scores : ndarray of shape (n_levels,)
-        Of all out-of-fold predictions together, or the mean over folds (see the module).
-    errors : Counted or PerFold
-        Standard errors of scores and of their differences.
-    fold_scores : ndarray of shape (n_folds, n_levels)
-    n_features, cost : ndarray of shape (n_levels,)
-        Number of counted features, and their cost, mean over folds and their test rows.
-    """
+    """Scores of all levels of a path, and what follows from them."""
 
     cross_validation: CrossValidation
-    evaluations: list[Evaluation] = field(repr=False)
+    evaluations: list[Evaluation] = field(repr=False)  # one per fold
+    # (n_levels,): of all out-of-fold predictions together, or the mean over folds (see the
+    # module).
     scores: NDArray
+    # Standard errors of scores and of their differences.
     errors: Counted | PerFold = field(repr=False)
-    fold_scores: NDArray
+    fold_scores: NDArray  # (n_folds, n_levels)
+    # n_features, cost: (n_levels,): number of counted features, and their cost, mean over folds
+    # and their test rows.
     n_features: NDArray
     cost: NDArray
 
     def choose(self, rule: str = "best", tolerance: float = TOLERANCE) -> int:
         """Place of the level that the rule selects.
 
-        Parameters
-        ----------
-        rule : {"best", "1se"}
-            The best score, ties to the sparsest; or the sparsest level that is good enough
-            (`tamis.paths.rule`).
-        tolerance : float
-            For "1se": difference in score that is not worth another feature.
-
-        Returns
-        -------
-        place : int
+        `rule`: the best score, ties to the sparsest; or the sparsest level that is good enough
+        (`tamis.paths.rule`). `tolerance`: for "1se": difference in score that is not worth another
+        feature.
         """
         check_rule(rule)
         if np.isnan(self.scores).all():
@@ -311,15 +243,8 @@ class PathScores:
     def temperature(self, level: int, class_mass: NDArray | None = None) -> float:
         """Temperature of the out-of-fold decisions of one level.
 
-        Parameters
-        ----------
-        level : int
-        class_mass : ndarray of shape (n_classes,) or None
-            Total weight of the rows of each class; None: rows have their sample weights.
-
-        Returns
-        -------
-        temperature : float
+        `class_mass` (n_classes,) or None: total weight of the rows of each class; None: rows have
+        their sample weights.
         """
         cv = self.cross_validation
         decisions, tests = [], []
@@ -364,16 +289,8 @@ class PathScores:
 def tabulate_folds(parameter: str, levels: NDArray, fold_scores: NDArray) -> dict:
     """Scores of the folds in the form of scikit-learn's `cv_results_`.
 
-    Parameters
-    ----------
-    parameter : str
-        Name of the parameter whose values are the levels.
-    levels : ndarray of shape (n_levels,)
-    fold_scores : ndarray of shape (n_folds, n_levels)
-
-    Returns
-    -------
-    results : dict
+    `parameter`: name of the parameter whose values are the levels; `levels` (n_levels,);
+    `fold_scores` (n_folds, n_levels).
     """
     mean = fold_scores.mean(axis=0)
     rank = np.ones(levels.size, dtype=np.int32)

@@ -47,16 +47,7 @@ def rows_needed(max_rate: float, confidence: float = 0.95) -> int:
     Without a single error, :math:`(1 - \alpha)^n \le \delta` is needed, so
     :math:`n \ge \ln \delta / \ln (1 - \alpha)`.
 
-    Parameters
-    ----------
-    max_rate : float
-        The limit :math:`\alpha`.
-    confidence : float, default=0.95
-        :math:`1 - \delta`.
-
-    Returns
-    -------
-    n_rows : int
+    `max_rate`: the limit :math:`\alpha`; `confidence`: :math:`1 - \delta`.
 
     Examples
     --------
@@ -73,21 +64,12 @@ def rows_needed(max_rate: float, confidence: float = 0.95) -> int:
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit for the rate of wrong labels among some rows.
+    """A limit for the rate of wrong labels among some rows."""
 
-    Attributes
-    ----------
-    rate : str
-        What is limited: "error rate", or "false-negative rate of class 'ill'".
-    most : float
-        The limit.
-    rows : ndarray of int
-        Calibration rows that count: of one class if it is a false-negative rate, one per sample
-        group.
-    """
-
-    rate: str
-    most: float
+    rate: str  # what is limited: "error rate", or "false-negative rate of class 'ill'"
+    most: float  # the limit
+    # Calibration rows that count: of one class if it is a false-negative rate, one per sample
+    # group.
     rows: NDArray[np.intp]
 
     def __str__(self) -> str:
@@ -96,26 +78,13 @@ class Limit:
 
 @dataclass(frozen=True)
 class SequenceTest:
-    """What fixed-sequence testing found, for M models in their order and L limits.
-
-    Attributes
-    ----------
-    limits : sequence of Limit
-    confidence : float
-        That no model passes whose true rates are above the limits.
-    errors : ndarray of int of shape (n_limits, n_models)
-        Wrong labels among the rows of each limit.
-    p_values : ndarray of shape (n_models,)
-        The largest over the limits.
-    n_passed : int
-        Models that passed before the first that failed.
-    """
+    """What fixed-sequence testing found, for M models in their order and L limits."""
 
     limits: Sequence[Limit]
-    confidence: float
-    errors: NDArray[np.intp]
-    p_values: NDArray[np.float64]
-    n_passed: int
+    confidence: float  # that no model passes whose true rates are above the limits
+    errors: NDArray[np.intp]  # (n_limits, n_models): wrong labels among the rows of each limit
+    p_values: NDArray[np.float64]  # (n_models,): the largest over the limits
+    n_passed: int  # models that passed before the first that failed
 
     @property
     def chosen(self) -> int | None:
@@ -157,22 +126,9 @@ def make_limits(
 ) -> list[Limit]:
     """The limits that a user asked for, with the calibration rows that count for each.
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-        Indices into `classes`.
-    classes : ndarray of shape (n_classes,)
-    max_error : float or None
-        Limit of the error rate.
-    max_misses : float, dict or None
-        Limit of the false-negative rate of each class, or of the classes that a dict names.
-    groups : ndarray of int of shape (n_rows,) or None
-        Sample groups: one random row of each counts.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    limits : list of Limit
+    `codes` (n_rows,): indices into `classes`; `classes` (n_classes,); `max_error`: limit of the
+    error rate; `max_misses`: limit of the false-negative rate of each class, or of the classes
+    that a dict names; `groups` (n_rows,) or None: sample groups: one random row of each counts.
     """
     limits = []
     if max_error is not None:
@@ -204,17 +160,8 @@ def run_sequence(
 ) -> SequenceTest:
     """Test models in their order until the first that fails.
 
-    Parameters
-    ----------
-    is_wrong : ndarray of bool of shape (n_models, n_rows)
-        Whether each model's label of each calibration row is wrong; from the safest model to the
-        cheapest. The order must not depend on the calibration rows.
-    limits : sequence of Limit
-    confidence : float, default=0.95
-
-    Returns
-    -------
-    test : SequenceTest
+    `is_wrong` (n_models, n_rows): whether each model's label of each calibration row is wrong;
+    from the safest model to the cheapest. The order must not depend on the calibration rows.
     """
     delta = 1 - check_share("confidence", confidence)
     errors = np.array([is_wrong[:, limit.rows].sum(axis=1) for limit in limits])

@@ -33,21 +33,13 @@ _WORTH_COMPILING = 1 << 14
 
 @dataclass(frozen=True)
 class Fold:
-    """Training and test rows.
-
-    Attributes
-    ----------
-    repeat, number : int
-    train, test : ndarray of int
-    seed : int
-        Seed of everything that is random in this fold.
-    """
+    """Training and test rows."""
 
     repeat: int
     number: int
     train: np.ndarray
     test: np.ndarray
-    seed: int
+    seed: int  # seed of everything that is random in this fold
 
 
 def default_repeats(n_rows: int) -> int:
@@ -60,15 +52,7 @@ def make_folds(
 ) -> list[Fold]:
     """Make stratified folds, repeatedly; all rows of a sample group are in one fold.
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-    groups : ndarray of int of shape (n_rows,) or None
-    n_folds, n_repeats, seed : int
-
-    Returns
-    -------
-    folds : list of Fold
+    `codes` (n_rows,); `groups` (n_rows,) or None.
     """
     folds = []
     for repeat in range(n_repeats):
@@ -89,11 +73,8 @@ def make_folds(
 class GroupFolds:
     """Stratified folds of whole groups, as scikit-learn's splitter, but fast for many groups.
 
-    Parameters
-    ----------
-    n_splits : int
-    random_state : int or None
-        Seed of the order in which equal groups are dealt; None keeps the order of their numbers.
+    `random_state`: seed of the order in which equal groups are dealt; None keeps the order of
+    their numbers.
     """
 
     def __init__(self, n_splits: int = 5, random_state: int | None = None) -> None:
@@ -107,17 +88,7 @@ class GroupFolds:
     def split(self, X: Any, y: ArrayLike, groups: ArrayLike) -> Iterator[tuple[NDArray, NDArray]]:
         """Training and test rows of each fold.
 
-        Parameters
-        ----------
-        X : object
-            Not used.
-        y : array-like of shape (n_rows,)
-            Classes.
-        groups : array-like of shape (n_rows,)
-
-        Yields
-        ------
-        train, test : ndarray of int
+        `X`: not used; `y` (n_rows,): classes; `groups` (n_rows,).
         """
         codes = np.unique(np.asarray(y), return_inverse=True)[1]
         groups = np.unique(np.asarray(groups), return_inverse=True)[1]
@@ -168,15 +139,7 @@ def _deal(order, bounds, codes, n_classes, n_folds):
 def leave_one_batch_out(batches: NDArray, groups: NDArray | None, seed: int) -> list[Fold]:
     """One fold per batch: trained on all others, without the sample groups of the batch.
 
-    Parameters
-    ----------
-    batches : ndarray of int of shape (n_rows,)
-    groups : ndarray of int of shape (n_rows,) or None
-    seed : int
-
-    Returns
-    -------
-    folds : list of Fold
+    `batches` (n_rows,); `groups` (n_rows,) or None.
     """
     folds = []
     for b in np.unique(batches):
@@ -190,14 +153,7 @@ def leave_one_batch_out(batches: NDArray, groups: NDArray | None, seed: int) -> 
 def merge_groups(*groups: NDArray | None) -> NDArray | None:
     """The finest groups that keep together all rows that any of the given groups does.
 
-    Parameters
-    ----------
-    *groups : ndarray of int of shape (n_rows,), or None
-
-    Returns
-    -------
-    merged : ndarray of int64 of shape (n_rows,) or None
-        None if all are None.
+    `groups` (n_rows,), or None. Returns `merged` (n_rows,) or None: None if all are None.
     """
     given = [np.unique(g, return_inverse=True)[1] for g in groups if g is not None]
     if len(given) < 2:

@@ -23,15 +23,8 @@ _MISSING = np.uint64(0x7FF8000000000000)
 def hash_rows(columns: Sequence[Matrix], n_rows: int) -> NDArray[np.uint64]:
     """One 64-bit number per row; equal rows have the same, in whichever chunk they are.
 
-    Parameters
-    ----------
-    columns : list of ndarray or CSR array
-        Matrices of numbers of shape (n_rows, n_columns); NaN equals NaN.
-    n_rows : int
-
-    Returns
-    -------
-    hashes : ndarray of uint64 of shape (n_rows,)
+    `columns`: matrices of numbers of shape (n_rows, n_columns); NaN equals NaN. Returns `hashes`
+    (n_rows,).
     """
     return sum_numbers(columns, n_rows, 1)[0]
 

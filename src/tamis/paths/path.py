@@ -24,18 +24,10 @@ __all__ = ["Path", "Usage"]
 
 @dataclass(frozen=True)
 class Usage:
-    """The features and cost of each row at each level.
+    """The features and cost of each row at each level."""
 
-    Attributes
-    ----------
-    n_features : ndarray of shape (n_levels, n_rows)
-        Counted features.
-    cost : ndarray of shape (n_levels, n_rows)
-        Their cost.
-    """
-
-    n_features: NDArray
-    cost: NDArray
+    n_features: NDArray  # (n_levels, n_rows): counted features
+    cost: NDArray  # (n_levels, n_rows): their cost
 
 
 class Path(ABC):

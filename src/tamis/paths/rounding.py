@@ -47,17 +47,9 @@ _BLOCK_VALUES = 1_000_000
 def round_rows(columns: Sequence[Matrix], equal: NDArray) -> NDArray[np.int64]:
     """Number rows so that those which are equal up to rounding have the same number.
 
-    Parameters
-    ----------
-    columns : list of ndarray or CSR array
-        Matrices of numbers of shape (n_rows, n_columns).
-    equal : ndarray of int of shape (n_rows,)
-        Rows with the same number, from 0, are exactly equal.
-
-    Returns
-    -------
-    near : ndarray of int64 of shape (n_rows,)
-        `equal` itself if no more rows are equal up to rounding than chance makes likely.
+    `columns`: matrices of numbers of shape (n_rows, n_columns); `equal` (n_rows,): rows with the
+    same number, from 0, are exactly equal. Returns `near` (n_rows,): `equal` itself if no more
+    rows are equal up to rounding than chance makes likely.
     """
     sizes = [_sizes(block) for block in columns]
     if not any(np.isfinite(size).any() for size in sizes):
@@ -93,15 +85,7 @@ def round_columns(columns: Sequence[Matrix], near: NDArray) -> list[Matrix]:
     Every row becomes the first of its number. In a column with at most n/2 values that rounding
     does not explain, values that are equal up to rounding become equal in all rows.
 
-    Parameters
-    ----------
-    columns : list of ndarray or CSR array
-    near : ndarray of int of shape (n_rows,)
-        From `round_rows`.
-
-    Returns
-    -------
-    columns : list of ndarray or CSR array
+    `near` (n_rows,): from `round_rows`.
     """
     first = np.unique(near, return_index=True)[1][near]
     rounded: list[Matrix] = []

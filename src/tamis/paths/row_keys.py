@@ -29,13 +29,7 @@ _BLOCK_VALUES = 1_000_000
 def row_keys(X: Matrix) -> NDArray[np.uint64]:
     """One number per row; equal rows have the same.
 
-    Parameters
-    ----------
-    X : {ndarray, sparse array} of shape (n_rows, n_columns)
-
-    Returns
-    -------
-    keys : ndarray of uint64 of shape (n_rows,)
+    `X` (n_rows, n_columns). Returns `keys` (n_rows,).
     """
     ranked = _SparseRanks(X) if is_sparse(X) else _DenseRanks(X)
     n_rows, n_columns = X.shape

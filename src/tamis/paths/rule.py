@@ -71,30 +71,15 @@ def choose(
 ) -> tuple[int, int]:
     """Index of the sparsest candidate that is good enough.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_candidates,)
-        Larger is better.
-    sparsity : ndarray of shape (n_candidates,)
-        What to minimise: numbers of features.
-    errors : Counted, Drawn or PerFold
-        Standard errors of differences, by ``errors.against(b)``; with twins not PerFold.
-    tolerance : float
-        Difference in score that never matters; with 0, only the standard error counts.
-    allowed : ndarray of bool of shape (n_candidates,) or None
-        Candidates that may be chosen; the others only set the standard. If none of the allowed is
-        good enough, the best of the allowed sets it.
-    preferred : ndarray of bool of shape (n_candidates,) or None
-        Candidates that are chosen before others that are as sparse, whatever their scores.
-    twins : ndarray of int of shape (n_candidates,) or None
-        For each candidate, the one that it must clearly surpass in order to be chosen, or to set
-        the standard; -1 for none.
-
-    Returns
-    -------
-    chosen : int
-    best : int
-        The candidate that set the standard.
+    `scores` (n_candidates,): larger is better. `sparsity` (n_candidates,): what to minimise:
+    numbers of features. `errors`: standard errors of differences, by ``errors.against(b)``; with
+    twins not PerFold. `tolerance`: difference in score that never matters; with 0, only the
+    standard error counts. `allowed` (n_candidates,) or None: candidates that may be chosen; the
+    others only set the standard. If none of the allowed is good enough, the best of the allowed
+    sets it. `preferred` (n_candidates,) or None: candidates that are chosen before others that are
+    as sparse, whatever their scores. `twins` (n_candidates,) or None: for each candidate, the one
+    that it must clearly surpass in order to be chosen, or to set the standard; -1 for none.
+    Returns `chosen`; `best`: the candidate that set the standard.
     """
     if twins is not None:
         scores = _without_twins(scores, twins, errors, tolerance)
@@ -128,16 +113,9 @@ def choose_drawn(
     Candidates that are more than ten standard errors behind the best are skipped: no draw makes
     them good enough.
 
-    Parameters
-    ----------
-    draws : ndarray of shape (n_draws, n_rows)
-        How often each row was drawn.
-    scores, sparsity, errors, tolerance, allowed, preferred, twins
-        As in `choose`; scores and errors are those of all rows.
-
-    Returns
-    -------
-    chosen : list of (int, int)
+    `draws` (n_draws, n_rows): how often each row was drawn. `scores`, `sparsity`, `errors`,
+    `tolerance`, `allowed`, `preferred`, `twins`: as in `choose`; scores and errors are those of
+    all rows.
     """
     best = best_of(scores, sparsity)
     behind = 10 * np.maximum(errors.against(best), tolerance)
@@ -193,30 +171,16 @@ def good_enough(
 
 @dataclass(frozen=True)
 class Counted:
-    """Paired standard errors of scores that are weighted means of right and wrong.
+    """Paired standard errors of scores that are weighted means of right and wrong."""
 
-    Attributes
-    ----------
-    right : ndarray of float32 or int8 of shape (n_candidates, n_rows)
-        Share of the repeats in which a candidate is right on a row.
-    strata : ndarray of int64 of shape (n_rows,)
-        Class of each row for balanced accuracy; zeros for accuracy.
-    units : ndarray of int64 of shape (n_rows,)
-        Sample group of each row, from 0; the rows themselves if there are no groups.
-    firsts : ndarray of int
-        One row per pair of stratum and unit.
-    weight : ndarray of shape (n_rows,)
-        Sample weights.
-    times : ndarray of shape (n_rows,)
-        How often each row counts: 1, or how often it was drawn.
-    """
-
+    # (n_candidates, n_rows): share of the repeats in which a candidate is right on a row.
     right: np.ndarray
-    strata: np.ndarray
+    strata: np.ndarray  # (n_rows,): class of each row for balanced accuracy; zeros for accuracy
+    # (n_rows,): sample group of each row, from 0; the rows themselves if there are no groups.
     units: np.ndarray
-    firsts: np.ndarray
-    weight: np.ndarray
-    times: np.ndarray
+    firsts: np.ndarray  # one row per pair of stratum and unit
+    weight: np.ndarray  # (n_rows,): sample weights
+    times: np.ndarray  # (n_rows,): how often each row counts: 1, or how often it was drawn
 
     @classmethod
     def of(
@@ -230,19 +194,8 @@ class Counted:
     ) -> Counted:
         """Make the standard errors for scores of all rows.
 
-        Parameters
-        ----------
-        right : ndarray of shape (n_candidates, n_rows)
-        codes : ndarray of int of shape (n_rows,)
-            Classes.
-        balanced : bool
-            True for balanced accuracy, False for accuracy.
-        groups : ndarray of int of shape (n_rows,) or None
-        weight : ndarray of shape (n_rows,) or None
-
-        Returns
-        -------
-        errors : Counted
+        `right` (n_candidates, n_rows); `codes` (n_rows,): classes; `balanced`: True for balanced
+        accuracy, False for accuracy; `groups` (n_rows,) or None; `weight` (n_rows,) or None.
         """
         strata = codes.astype(np.int64) if balanced else np.zeros(codes.size, dtype=np.int64)
         units, firsts = _units_of(strata, groups)
@@ -303,17 +256,10 @@ def smoothing(n_units: NDArray) -> float:
 
 @dataclass(frozen=True)
 class Drawn:
-    """Standard errors of any score, from its values in bootstrap draws.
+    """Standard errors of any score, from its values in bootstrap draws."""
 
-    Attributes
-    ----------
-    covariance : ndarray of shape (n_candidates, n_candidates)
-    smoothed : float
-        V_0.
-    """
-
-    covariance: np.ndarray
-    smoothed: float
+    covariance: np.ndarray  # (n_candidates, n_candidates)
+    smoothed: float  # v_0
 
     @classmethod
     def of(cls, scores: NDArray, smoothed: float) -> Drawn:
@@ -339,14 +285,9 @@ class Drawn:
 
 @dataclass(frozen=True)
 class PerFold:
-    """Standard errors of any score, from its values in the folds of a cross-validation.
+    """Standard errors of any score, from its values in the folds of a cross-validation."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n_folds, n_candidates)
-    """
-
-    scores: np.ndarray
+    scores: np.ndarray  # (n_folds, n_candidates)
 
     def against(self, best: int) -> NDArray[np.float64]:
         """Standard errors of the mean differences between `best` and every candidate."""

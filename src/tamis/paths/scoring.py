@@ -70,19 +70,9 @@ def score_decisions(
 ) -> float:
     """Score decisions as if a classifier had made them.
 
-    Parameters
-    ----------
-    scoring : str or callable
-        As in scikit-learn.
-    decisions : ndarray of shape (n_samples, len(known))
-        Decisions for the classes that the model knows.
-    classes : ndarray
-        All classes.
-    known : ndarray of int
-        Which of them the model knows.
-    X, y : samples and their labels
-    sample_weight : ndarray or None
-        Passed to the scorer when given.
+    `scoring`: as in scikit-learn; `decisions` (n_samples, len(known)): decisions for the classes
+    that the model knows; `classes`: all classes; `known`: which of them the model knows;
+    `sample_weight`: passed to the scorer when given.
     """
     full = np.full((decisions.shape[0], len(classes)), -np.inf)
     full[:, known] = decisions

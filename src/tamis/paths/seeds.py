@@ -37,17 +37,7 @@ def derive_seed(*parts: int) -> int:
 def make_generator(seed: int, purpose: str, *parts: int) -> np.random.Generator:
     """The random stream of a purpose.
 
-    Parameters
-    ----------
-    seed : int
-        Of the comparison.
-    purpose : str
-        One of `PURPOSES`.
-    *parts : int
-        What tells streams of the same purpose apart, such as the number of a permutation.
-
-    Returns
-    -------
-    generator : numpy.random.Generator
+    `seed`: of the comparison; `purpose`: one of `PURPOSES`; `parts`: what tells streams of the
+    same purpose apart, such as the number of a permutation.
     """
     return np.random.default_rng([seed, PURPOSES[purpose], *parts])

@@ -28,22 +28,10 @@ def make_splits(
 ) -> list[tuple[NDArray, NDArray]]:
     """Training and test rows of each fold.
 
-    Parameters
-    ----------
-    cv : int, splitter, iterable of (train, test) or None
-        A number means stratified folds, which keep sample groups together if given; a splitter is
-        used unchanged; None means scikit-learn's own folds.
-    X : array of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-        Labels.
-    groups : array-like of shape (n_samples,) or None
-        Sample groups.
-    seed : int or None
-        Shuffles the rows if `cv` is a number; None keeps their order.
-
-    Returns
-    -------
-    splits : list of (train, test)
+    `cv`: a number means stratified folds, which keep sample groups together if given; a splitter
+    is used unchanged; None means scikit-learn's own folds. `X` (n_samples, n_features). `y`
+    (n_samples,): labels. `groups` (n_samples,) or None: sample groups. `seed`: shuffles the rows
+    if `cv` is a number; None keeps their order.
     """
     from sklearn.model_selection import StratifiedKFold, check_cv  # slow to import
 

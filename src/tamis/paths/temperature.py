@@ -43,27 +43,14 @@ def hottest(
 ) -> float:
     """Highest temperature of a model that was trained on a handful of rows.
 
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_samples, n_classes)
-        Of the model on its training rows.
-    codes : ndarray of shape (n_samples,)
-        True classes.
-    weights : ndarray of shape (n_samples,)
-        Sample weights, by which rows are counted.
-    features : ndarray of shape (n_samples, n_selected)
-        Selected features.
-    n_features : int
-        How many they were selected from.
-
-    Returns
-    -------
-    temperature : float
-        With m rows per class: the typical training row is given at least (m + 1) / (m + 2) of the
-        probability of its class and the next one together, by Laplace's rule of succession.
-        Infinity with four rows per class or more, which folds can tell about; if no feature
-        differs between the classes at the level 5% (F test, Bonferroni's correction for all
-        features); or if typical rows are on the wrong side.
+    `decisions` (n_samples, n_classes): of the model on its training rows; `codes` (n_samples,):
+    True classes; `weights` (n_samples,): sample weights, by which rows are counted; `features`
+    (n_samples, n_selected): selected features; `n_features`: how many they were selected from.
+    Returns `temperature`: with m rows per class: the typical training row is given at least (m +
+    1) / (m + 2) of the probability of its class and the next one together, by Laplace's rule of
+    succession. Infinity with four rows per class or more, which folds can tell about; if no
+    feature differs between the classes at the level 5% (F test, Bonferroni's correction for all
+    features); or if typical rows are on the wrong side.
     """
     n_classes = decisions.shape[1]
     if not (
@@ -99,19 +86,9 @@ def match_folds(decisions: NDArray, fold_of: NDArray, weights: NDArray) -> NDArr
     The size of a fold is the median distance between its two largest decisions. Where it is more
     than twice that of the middle fold (the lower of two), the decisions of the fold are shrunk.
 
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_samples, n_classes)
-        Out-of-fold decisions.
-    fold_of : ndarray of int of shape (n_samples,)
-        Fold of each sample.
-    weights : ndarray of shape (n_samples,)
-        Sample weights, by which the median is taken.
-
-    Returns
-    -------
-    decisions : ndarray of shape (n_samples, n_classes)
-        `decisions` itself where nothing is shrunk.
+    `decisions` (n_samples, n_classes): out-of-fold decisions; `fold_of` (n_samples,): fold of each
+    sample; `weights` (n_samples,): sample weights, by which the median is taken. Returns
+    `decisions` (n_samples, n_classes): `decisions` itself where nothing is shrunk.
     """
     top = np.partition(decisions, -2, axis=1)[:, -2:]
     usable = np.isfinite(top).all(axis=1) & (weights > 0)
@@ -134,23 +111,11 @@ def fit_temperature(
 ) -> float:
     """Temperature T that makes softmax(decisions / T) most likely for the true classes.
 
-    Parameters
-    ----------
-    decisions : ndarray of shape (n_samples, n_classes)
-        Out-of-fold decisions.
-    codes : ndarray of shape (n_samples,)
-        True classes.
-    weights : ndarray of shape (n_samples,)
-        Weight of each sample in the likelihood.
-    n_rows : float or None
-        How many rows these are: the mean log loss at T is not below `least_loss` of them. None:
-        samples with positive weights. Infinity: no such bound.
-
-    Returns
-    -------
-    temperature : float
-        Between 1/10,000 of the largest margin and 1,000 times it; 1 if there are no samples or no
-        margins to learn from.
+    `decisions` (n_samples, n_classes): out-of-fold decisions. `codes` (n_samples,): True classes.
+    `weights` (n_samples,): weight of each sample in the likelihood. `n_rows`: how many rows these
+    are: the mean log loss at T is not below `least_loss` of them. None: samples with positive
+    weights. Infinity: no such bound. Returns `temperature`: between 1/10,000 of the largest margin
+    and 1,000 times it; 1 if there are no samples or no margins to learn from.
     """
     usable = (weights > 0) & np.isfinite(decisions[np.arange(codes.size), codes])
     decisions, codes, weights = decisions[usable], codes[usable], weights[usable]

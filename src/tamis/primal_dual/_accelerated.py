@@ -28,27 +28,13 @@ Point = tuple[NDArray, NDArray]
 
 @dataclass
 class Descent:
-    """The state of the iteration.
+    """The state of the iteration."""
 
-    Attributes
-    ----------
-    point : tuple of ndarray
-        W and mu with the smallest objective.
-    value : float
-        The objective there.
-    source : tuple of ndarray
-        W and mu whose gradient is the best dual point.
-    bound : float
-        Value of this dual point.
-    n_passes : int
-        Passes so far.
-    """
-
-    point: Point
-    value: float
-    source: Point
-    bound: float
-    n_passes: int
+    point: Point  # W and mu with the smallest objective
+    value: float  # the objective there
+    source: Point  # W and mu whose gradient is the best dual point
+    bound: float  # value of this dual point
+    n_passes: int  # passes so far
 
     @property
     def gap(self) -> float:
@@ -59,20 +45,8 @@ class Descent:
 def descend(problem: Problem, blocks: Passes, start: Point, aim: float, limit: int) -> Descent:
     """Iterate until the gap is at most `aim`, or for `limit` passes.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its loss, which must be smooth, its ball, rho and class sizes are used.
-    blocks : Passes
-        Over standardized blocks.
-    start : tuple of ndarray
-        W and mu.
-    aim : float
-    limit : int
-
-    Returns
-    -------
-    descent : Descent
+    `problem`: its loss, which must be smooth, its ball, rho and class sizes are used; `blocks`:
+    over standardized blocks; `start`: W and mu.
     """
     loss, rho, identity = problem.loss, problem.rho, problem.identity
     norm, n_passes = _squared_norm(blocks, start[0].shape[0])

@@ -22,16 +22,7 @@ _MOST_DROPPED = 20
 def walk_on_face(blocks, room):
     """Move all blocks to the optimum of the quadratic model over the face; False on failure.
 
-    Parameters
-    ----------
-    blocks : list of Block
-        Changed.
-    room : float
-        Radius of the ball less the norm of the point.
-
-    Returns
-    -------
-    success : bool
+    `blocks`: changed; `room`: radius of the ball less the norm of the point.
     """
     for _ in range(_MOST_DROPPED):
         pull = give = 0.0
@@ -52,23 +43,12 @@ def walk_on_face(blocks, room):
 class Block:
     """The Newton system of one class: its free entries, and its centers last.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_free, n_samples)
-        Columns of the free entries; changed.
-    roots : ndarray of shape (n_samples,)
-        Roots of the second derivatives of the loss; changed.
-    indicator : ndarray of shape (n_samples, n_classes) or None
-        Y; None for fixed centers.
-    rho : float
-        Second derivative of the term of the centers.
-    W : ndarray of shape (n_free,)
-        The free entries.
-    signs : ndarray of shape (n_free,)
-        Their signs, and those that zeros may get.
-    gradient : ndarray of shape (n_free,) or (n_free + n_classes,)
-    damping : float
-        Share of the mean diagonal entry that is added to the diagonal.
+    `columns` (n_free, n_samples): columns of the free entries; changed. `roots` (n_samples,):
+    roots of the second derivatives of the loss; changed. `indicator` (n_samples, n_classes) or
+    None: Y; None for fixed centers. `rho`: second derivative of the term of the centers. `W`
+    (n_free,): the free entries. `signs` (n_free,): their signs, and those that zeros may get.
+    `gradient` (n_free,) or (n_free + n_classes,). `damping`: share of the mean diagonal entry that
+    is added to the diagonal.
     """
 
     def __init__(self, columns, roots, indicator, rho, W, signs, gradient, damping):

@@ -19,16 +19,10 @@ __all__ = ["Points", "Scaling"]
 
 @dataclass(frozen=True)
 class Points:
-    """One point per cone, or a change of it.
+    """One point per cone, or a change of it."""
 
-    Attributes
-    ----------
-    head : ndarray of shape (n_groups,)
-    tail : ndarray of shape (n_groups, group_size)
-    """
-
-    head: NDArray
-    tail: NDArray
+    head: NDArray  # (n_groups,)
+    tail: NDArray  # (n_groups, group_size)
 
     def plus(self, other: Points, factor: float = 1.0) -> Points:
         """The sum with a multiple of another."""
@@ -70,14 +64,9 @@ class Points:
 class Scaling:
     """The scaling S with ``S y = S^-1 x``, for the points x and y of all cones.
 
-    Attributes
-    ----------
-    square : ndarray of shape (n_groups,)
-        The square of the factor of the boost.
-    head, tail : ndarray
-        The boost: ``S^2 = square * (2 v v' - J)`` for v = (head, tail) and J = diag(1, -1, ...).
-    stretch : ndarray of shape (n_groups,)
-        ``1 + 2 |tail|^2``.
+    `square` (n_groups,): the square of the factor of the boost; `head`, `tail`: the boost: ``S^2 =
+    square * (2 v v' - J)`` for v = (head, tail) and J = diag(1, -1, ...); `stretch` (n_groups,):
+    ``1 + 2 |tail|^2``.
     """
 
     def __init__(self, x: Points, y: Points) -> None:

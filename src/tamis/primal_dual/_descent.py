@@ -57,21 +57,8 @@ def can_descend(problem):
 def descent(problem, pair, aim, limit=np.inf):
     """Yield successively better pairs and the number of iterations that each took.
 
-    Parameters
-    ----------
-    problem : Problem
-        As `can_descend` says.
-    pair : Pair
-        Where to start: its primal point.
-    aim : float
-        Gap to stop at; the caller may stop earlier.
-    limit : float
-        Most iterations.
-
-    Yields
-    ------
-    pair : Pair
-    n_iter : int
+    `problem`: as `can_descend` says. `pair`: where to start: its primal point. `aim`: gap to stop
+    at; the caller may stop earlier. `limit`: most iterations.
     """
     state = _Descent(problem, pair.primal)
     while limit > 0:
@@ -85,15 +72,8 @@ def descent(problem, pair, aim, limit=np.inf):
 class _Point:
     """A primal point: views of one vector, and its objective.
 
-    Attributes
-    ----------
-    vector : ndarray
-    W : ndarray of shape (n_classes, n_features)
-    mu : ndarray of shape (n_classes, n_classes)
-        ``mu[j, c]`` is coordinate j of the center of class c.
-    R : ndarray of shape (n_classes, n_samples)
-        The residual.
-    value : float
+    `W` (n_classes, n_features); `mu` (n_classes, n_classes): ``mu[j, c]`` is coordinate j of the
+    center of class c; `R` (n_classes, n_samples): the residual.
     """
 
     def __init__(self, n_classes, n_features, n_samples):
@@ -112,13 +92,8 @@ class _Point:
 class _Descent:
     """The state of the iteration.
 
-    Attributes
-    ----------
-    current, previous, best : _Point
-    step : float
-        Curvature in use, as a share of the largest possible one.
-    bound : float
-        Value of the best dual point.
+    `step`: curvature in use, as a share of the largest possible one; `bound`: value of the best
+    dual point.
     """
 
     def __init__(self, problem, start):
@@ -182,10 +157,7 @@ class _Descent:
     def run(self, aim, n_steps):
         """Iterate until the gap is at most `aim`, at most `n_steps` times.
 
-        Returns
-        -------
-        n_iter : int
-            Number of iterations made.
+        Returns `n_iter`: number of iterations made.
         """
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             return self._run(aim, n_steps)

@@ -21,12 +21,7 @@ _SAME_FACE = 4
 def fista(problem, pair):
     """Yield successively better pairs, one per iteration; the caller decides when to stop.
 
-    Parameters
-    ----------
-    problem : Problem
-        With a smooth loss.
-    pair : Pair
-        Where to start: its primal point.
+    `problem`: with a smooth loss; `pair`: where to start: its primal point.
     """
     steps = _Steps(problem)
     n_samples, n_features = problem.matrix.shape

@@ -47,12 +47,8 @@ def can_walk_inside(problem: Problem) -> bool:
 def interior(problem: Problem, pair: Pair) -> Iterator[Pair]:
     """Yield successively better pairs, one per step; ends when steps bring no improvement.
 
-    Parameters
-    ----------
-    problem : Problem
-        As `can_walk_inside` says.
-    pair : Pair
-        The pair to improve; the walk itself starts in the interior.
+    `problem`: as `can_walk_inside` says. `pair`: the pair to improve; the walk itself starts in
+    the interior.
     """
     walk = _Walk(problem)
     for _ in range(_MOST_STEPS):

@@ -53,12 +53,7 @@ class _Point:
 def pdhg(problem, pair):
     """Yield successively better pairs, one per iteration; the caller decides when to stop.
 
-    Parameters
-    ----------
-    problem : Problem
-        With any loss and ball.
-    pair : Pair
-        Where to start.
+    `problem`: with any loss and ball; `pair`: where to start.
     """
     primal, dual = pair.primal, pair.dual
     point = anchor = _Point(primal.W, primal.mu, dual.U, primal.XW, dual.G)

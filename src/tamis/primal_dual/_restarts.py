@@ -28,10 +28,7 @@ def next_momentum(momentum):
 class Restarts:
     """Counts the steps since the last restart, and decides on restarts of anchored methods.
 
-    Attributes
-    ----------
-    n_steps : int
-        Steps since the last restart.
+    `n_steps`: steps since the last restart.
     """
 
     def __init__(self) -> None:
@@ -62,15 +59,8 @@ class Restarts:
     def restarts_at(self, residual: float) -> bool:
         """Restart if the residual of an anchored method says so, else count a step.
 
-        Parameters
-        ----------
-        residual : float
-            Norm of the fixed-point residual of the present point.
-
-        Returns
-        -------
-        restarted : bool
-            The anchor must then be moved to the present point.
+        `residual`: norm of the fixed-point residual of the present point. Returns `restarted`: the
+        anchor must then be moved to the present point.
         """
         self._n_residuals += 1
         if self.n_steps == 0:

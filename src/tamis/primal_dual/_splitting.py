@@ -45,12 +45,7 @@ def can_split(problem):
 def splitting(problem, pair):
     """Yield successively better pairs, one per iteration; the caller decides when to stop.
 
-    Parameters
-    ----------
-    problem : Problem
-        With any loss and ball.
-    pair : Pair
-        Where to start.
+    `problem`: with any loss and ball; `pair`: where to start.
     """
     system = _System(problem)
     a, b = _FIRST_PENALTY, _FIRST_PENALTY * problem.weights.sum()

@@ -37,20 +37,12 @@ def used_rows(W):
 
 @dataclass(frozen=True)
 class Face:
-    """The smooth piece of the sphere on which a matrix lies.
+    """The smooth piece of the sphere on which a matrix lies."""
 
-    Attributes
-    ----------
-    free : ndarray of bool of shape (n_features, n_classes)
-        Entries that may move.
-    normal : ndarray of shape (n_features, n_classes)
-        Gradient of the norm there, 0 elsewhere.
-    curvature : ndarray of shape (n_free_rows, n_classes, n_classes) or None
-        Second derivative of the norm for each row with free entries; None if it is 0.
-    """
-
-    free: np.ndarray
-    normal: np.ndarray
+    free: np.ndarray  # (n_features, n_classes): entries that may move
+    normal: np.ndarray  # (n_features, n_classes): gradient of the norm there, 0 elsewhere
+    # (n_free_rows, n_classes, n_classes) or None: second derivative of the norm for each row with
+    # free entries; None if it is 0.
     curvature: np.ndarray | None
 
 

@@ -37,22 +37,13 @@ def add(one: Any, other: Any) -> Any:
 
 @dataclass(frozen=True)
 class Reader:
-    """Checks a block, encodes its labels and drops rows without weight.
+    """Checks a block, encodes its labels and drops rows without weight."""
 
-    Attributes
-    ----------
-    estimator : PrimalDualClassifier
-        Not fitted.
-    classes : ndarray or None
-        The classes; None in the first pass, which finds them and looks for missing values.
-    class_weight : ndarray of shape (n_classes,) or None
-    unit : float
-        The sample weight that counts as one row; 1 in the first pass, which finds it.
-    """
-
-    estimator: Any
+    estimator: Any  # not fitted
+    # The classes; None in the first pass, which finds them and looks for missing values.
     classes: NDArray | None = None
-    class_weight: NDArray | None = None
+    class_weight: NDArray | None = None  # (n_classes,) or None
+    # The sample weight that counts as one row; 1 in the first pass, which finds it.
     unit: float = 1.0
 
     def read(
@@ -90,42 +81,23 @@ class Reader:
 
 @dataclass
 class Moments:
-    """What the first pass finds in some blocks.
+    """What the first pass finds in some blocks."""
 
-    Attributes
-    ----------
-    number : int
-        The first block.
-    n_rows : int
-        Rows with weight.
-    names : list of str or None
-        Names of the features.
-    classes : ndarray of shape (n_classes,)
-    weight : ndarray of shape (n_classes,)
-        Sum of the sample weights.
-    mean, square : ndarray of shape (n_classes, n_features)
-        Mean, and sum of the squares about it.
-    first, low, high : ndarray of shape (n_features,) or None
-        First row, smallest and largest values; None without rows.
-    stored : ndarray of int of shape (n_features,)
-        Number of stored values.
-    is_sparse : bool
-        Whether all blocks are sparse.
-    weights : WeightSummary
-    """
-
-    number: int
-    n_rows: int
-    names: list[str] | None
-    classes: NDArray
-    weight: NDArray
+    number: int  # the first block
+    n_rows: int  # rows with weight
+    names: list[str] | None  # names of the features
+    classes: NDArray  # (n_classes,)
+    weight: NDArray  # (n_classes,): sum of the sample weights
+    # mean, square: (n_classes, n_features): mean, and sum of the squares about it.
     mean: NDArray
     square: NDArray
+    # first, low, high: (n_features,) or None: first row, smallest and largest values; None without
+    # rows.
     first: NDArray | None
     low: NDArray | None
     high: NDArray | None
-    stored: NDArray
-    is_sparse: bool
+    stored: NDArray  # (n_features,): number of stored values
+    is_sparse: bool  # whether all blocks are sparse
     weights: WeightSummary
 
     def __add__(self, other: Moments) -> Moments:
@@ -241,20 +213,11 @@ def _squares_about(X, mean, weights):
 
 @dataclass(frozen=True)
 class Prepare:
-    """Standardizes a block, or some of its columns.
-
-    Attributes
-    ----------
-    reader : Reader
-    scaling : Scaling
-        Of all columns.
-    columns : ndarray of int or None
-        Which to take, ascending; None for all.
-    """
+    """Standardizes a block, or some of its columns."""
 
     reader: Reader
-    scaling: Scaling
-    columns: NDArray | None = None
+    scaling: Scaling  # of all columns
+    columns: NDArray | None = None  # which to take, ascending; None for all
 
     def __call__(
         self, number: int, X: Any, y: Any, sample_weight: Any
@@ -270,18 +233,10 @@ class Prepare:
 
 @dataclass(frozen=True)
 class Gather:
-    """Takes columns out of a block: sparse ones as they are, dense ones standardized.
+    """Takes columns out of a block: sparse ones as they are, dense ones standardized."""
 
-    Attributes
-    ----------
-    prepare : Prepare
-        With columns.
-    is_sparse : bool
-        Whether to leave sparse columns sparse.
-    """
-
-    prepare: Prepare
-    is_sparse: bool
+    prepare: Prepare  # with columns
+    is_sparse: bool  # whether to leave sparse columns sparse
 
     def __call__(
         self, number: int, X: Any, y: Any, sample_weight: Any
@@ -311,31 +266,16 @@ class Square:
 
 @dataclass
 class Sums:
-    """Sums over rows at two points: a primal point, and one that gives a dual point.
+    """Sums over rows at two points: a primal point, and one that gives a dual point."""
 
-    Attributes
-    ----------
-    value : float
-        Loss at the primal point.
-    deviation : float
-        Weighted sum of the rows' mean magnitude (or square) of the residual there.
-    ahead : float
-        Loss at the other point.
-    conjugate, largest : float
-        Sum of the conjugates of U, and its largest magnitude.
-    class_sums : ndarray of shape (n_classes, n_classes)
-        Y' Z.
-    G : ndarray of shape (n_features, n_classes)
-        X' Z.
-    """
-
-    value: float
-    deviation: float
-    ahead: float
+    value: float  # loss at the primal point
+    deviation: float  # weighted sum of the rows' mean magnitude (or square) of the residual there
+    ahead: float  # loss at the other point
+    # conjugate, largest: sum of the conjugates of U, and its largest magnitude.
     conjugate: float
     largest: float
-    class_sums: NDArray
-    G: NDArray
+    class_sums: NDArray  # (n_classes, n_classes): Y' Z
+    G: NDArray  # (n_features, n_classes): X' Z
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(
@@ -351,23 +291,14 @@ class Sums:
 
 @dataclass(frozen=True)
 class Evaluate:
-    """The sums of a block: one product of its matrix with W, one of the transpose with Z.
-
-    Attributes
-    ----------
-    loss : loss object
-    point, ahead : tuple of ndarray
-        W and mu of the primal point, and of the one whose gradient is the dual point.
-    rows : ndarray of int or None
-        Which rows W has, the others are 0; None for all.
-    U : mapping from int to ndarray, or None
-        The dual point of each block, if it is not the gradient.
-    """
+    """The sums of a block: one product of its matrix with W, one of the transpose with Z."""
 
     loss: Any
+    # point, ahead: W and mu of the primal point, and of the one whose gradient is the dual point.
     point: tuple[NDArray, NDArray]
     ahead: tuple[NDArray, NDArray]
-    rows: NDArray | None = None
+    rows: NDArray | None = None  # which rows W has, the others are 0; None for all
+    # The dual point of each block, if it is not the gradient.
     U: Mapping[int, NDArray] | None = None
 
     def __call__(

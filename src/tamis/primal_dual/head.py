@@ -40,22 +40,10 @@ def fit_head(
 ) -> dict[str, Any]:
     """Fit the head of one model.
 
-    Parameters
-    ----------
-    head : {"auto", "lda", "logistic", "projection"}
-        "auto" is "lda" for two classes and "logistic" for more, unless there are very many
-        features.
-    data : TrainingData
-    class_weight : ndarray of shape (n_classes,)
-        Weights of the classes, which those of the rows include.
-    selected : ndarray of int
-        Features of the model, ascending.
-
-    Returns
-    -------
-    fitted : dict
-        "head_" names the head that is used; "head_coef" and "head_intercept" are for standardized
-        features, None for the projection.
+    `head`: "auto" is "lda" for two classes and "logistic" for more, unless there are very many
+    features; `class_weight` (n_classes,): weights of the classes, which those of the rows include;
+    `selected`: features of the model, ascending. Returns `fitted`: "head_" names the head that is
+    used; "head_coef" and "head_intercept" are for standardized features, None for the projection.
     """
     head = resolve_head(head, data.n_classes, selected.size, data.codes.size)
     fitted: dict[str, Any] = {"head_": head, "head_coef": None, "head_intercept": None}

@@ -23,15 +23,7 @@ __all__ = ["algorithm_1"]
 def algorithm_1(problem, *, max_iter=30):
     """Yield the current iterate after each iteration, with its gap: not the best so far.
 
-    Parameters
-    ----------
-    problem : Problem
-    max_iter : int
-        Number of iterations.
-
-    Yields
-    ------
-    solution : Solution
+    `max_iter`: number of iterations.
     """
     unit = problem.empty().value
     n_samples, n_features = problem.matrix.shape

@@ -46,16 +46,10 @@ _SHARE_OF_GAP = 0.03
 def train_passes(estimator: Any, passes: Passes, max_bytes: float) -> None:
     """Fit a `PrimalDualClassifier` on blocks of rows.
 
-    Parameters
-    ----------
-    estimator : PrimalDualClassifier
-        Gets its fitted attributes, without `dual_`.
-    passes : Passes
-        An engine may have two methods besides `run`: ``collect(task)`` returns the sum of the
-        lists that the task makes of the blocks, and ``keep(prepare)`` passes over what a function
-        makes of each block, kept where the block is.
-    max_bytes : float
-        Memory for gathered columns.
+    `estimator`: gets its fitted attributes, without `dual_`; `passes`: an engine may have two
+    methods besides `run`: ``collect(task)`` returns the sum of the lists that the task makes of
+    the blocks, and ``keep(prepare)`` passes over what a function makes of each block, kept where
+    the block is; `max_bytes`: memory for gathered columns.
     """
     estimator._check_parameters()
     check_radius("radius", estimator.radius)
@@ -115,30 +109,18 @@ class _Prepared:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows, wherever they are.
-
-    Attributes
-    ----------
-    passes : Passes
-    reader : Reader
-    scaling : Scaling
-    moments : Moments
-    data, problem : TrainingData, Problem
-        With one row per class, its mean, that has the weight of the class: the value, the
-        gradient and the dispersion at W = 0 are those of all rows.
-    max_bytes : float
-    held : dict
-        The columns that were gathered last.
-    """
+    """The rows, wherever they are."""
 
     passes: Passes
     reader: Reader
     scaling: Scaling
     moments: Moments
+    # data, problem: with one row per class, its mean, that has the weight of the class: the value,
+    # the gradient and the dispersion at W = 0 are those of all rows.
     data: TrainingData
     problem: Problem
     max_bytes: float
-    held: dict[str, Any] = field(default_factory=dict)
+    held: dict[str, Any] = field(default_factory=dict)  # the columns that were gathered last
 
     def bytes_of(self, columns):
         """Memory that a solver needs with these columns: two copies, and a few dual points."""

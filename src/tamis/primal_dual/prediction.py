@@ -80,19 +80,10 @@ def confidence_of(distance):
 def contributions(X, rows, mean, scale, support, centers, euclidean, dispersion):
     """Contributions of the features to the decisions.
 
-    Parameters
-    ----------
-    X : ndarray or sparse container of shape (n_samples, n_features)
-    rows, mean, scale, support, centers, euclidean, dispersion
-        The fitted model; `rows` are the weights of the support.
-
-    Returns
-    -------
-    values : list of ndarray or sparse array of shape (n_samples, n_features)
-        One per class.
-    base : ndarray of shape (n_classes,)
-        Decisions at the reference: the mean for dense samples, 0 for sparse ones, so that
-        contributions are as sparse as the sample.
+    `X` (n_samples, n_features). `rows`, `mean`, `scale`, `support`, `centers`, `euclidean`,
+    `dispersion`: the fitted model; `rows` are the weights of the support. Returns `values`
+    (n_samples, n_features): one per class; `base` (n_classes,): decisions at the reference: the
+    mean for dense samples, 0 for sparse ones, so that contributions are as sparse as the sample.
     """
     inner = rows / scale[support, None]
     thin = is_sparse(X)

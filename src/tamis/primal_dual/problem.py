@@ -36,46 +36,22 @@ _LEAST_DISPERSION = 1e-3
 
 @dataclass(frozen=True)
 class Primal:
-    """A feasible point with its products.
+    """A feasible point with its products."""
 
-    Attributes
-    ----------
-    W : ndarray of shape (n_features, n_classes)
-        Projection matrix, in the ball.
-    mu : ndarray of shape (n_classes, n_classes)
-        Centers, one row per class.
-    XW : ndarray of shape (n_samples, n_classes)
-        Projected samples.
-    value : float
-        Objective.
-    """
-
-    W: np.ndarray
-    mu: np.ndarray
-    XW: np.ndarray
-    value: float
+    W: np.ndarray  # (n_features, n_classes): projection matrix, in the ball
+    mu: np.ndarray  # (n_classes, n_classes): centers, one row per class
+    XW: np.ndarray  # (n_samples, n_classes): projected samples
+    value: float  # objective
 
 
 @dataclass(frozen=True)
 class Dual:
-    """A feasible dual point with its products.
+    """A feasible dual point with its products."""
 
-    Attributes
-    ----------
-    U : ndarray of shape (n_samples, n_classes)
-        Z / s, up to the factor.
-    G : ndarray of shape (n_features, n_classes)
-        X' Z, up to the factor.
-    factor : float
-        The dual point is this multiple of U; far from the optimum it may be 0.
-    value : float
-        Dual objective: a lower bound for all primal points.
-    """
-
-    U: np.ndarray
-    G: np.ndarray
-    factor: float
-    value: float
+    U: np.ndarray  # (n_samples, n_classes): Z / s, up to the factor
+    G: np.ndarray  # (n_features, n_classes): X' Z, up to the factor
+    factor: float  # the dual point is this multiple of U; far from the optimum it may be 0
+    value: float  # dual objective: a lower bound for all primal points
 
 
 @dataclass(frozen=True)
@@ -102,34 +78,16 @@ class Pair:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One instance.
+    """One instance."""
 
-    Attributes
-    ----------
-    matrix : Standardized
-        The data X.
-    codes : ndarray of int of shape (n_samples,)
-        Class of each sample; of numpy.
-    n_classes : int
-    weights : ndarray of shape (n_samples,)
-        Sample weights s, positive; where the data are.
-    loss : loss object
-        See `tamis.primal_dual.losses`.
-    ball : ball object
-        See `tamis.primal_dual.balls`.
-    rho : float or None
-        Weight of the centers' distance from I; None for centers fixed at I.
-    class_columns : ndarray of shape (n_features, n_classes) or None
-        X' diag(s) Y, if it is known.
-    """
-
-    matrix: Standardized
-    codes: np.ndarray
+    matrix: Standardized  # the data X
+    codes: np.ndarray  # (n_samples,): class of each sample; of numpy
     n_classes: int
-    weights: np.ndarray
-    loss: Any
-    ball: Any
-    rho: float | None
+    weights: np.ndarray  # (n_samples,): sample weights s, positive; where the data are
+    loss: Any  # see `tamis.primal_dual.losses`
+    ball: Any  # see `tamis.primal_dual.balls`
+    rho: float | None  # weight of the centers' distance from I; None for centers fixed at I
+    # (n_features, n_classes) or None: X' diag(s) Y, if it is known.
     class_columns: np.ndarray | None = None
 
     @cached_property
@@ -296,20 +254,8 @@ class Problem:
     def best_multiple(self, class_sums, conjugate, largest, G):
         """The best factor of a dual point, and the value there.
 
-        Parameters
-        ----------
-        class_sums : ndarray of shape (n_classes, n_classes)
-            Y' Z.
-        conjugate : float
-            Sum of the weighted conjugates.
-        largest : float
-            Largest magnitude in U.
-        G : ndarray of shape (n_features, n_classes)
-            X' Z.
-
-        Returns
-        -------
-        factor, value : float
+        `class_sums` (n_classes, n_classes): Y' Z; `conjugate`: sum of the weighted conjugates;
+        `largest`: largest magnitude in U; `G` (n_features, n_classes): X' Z.
         """
         linear = float(np.trace(class_sums)) - self.ball.radius * self.ball.dual_norm(G)
         square = conjugate

@@ -49,20 +49,12 @@ _MANY = 100
 
 @dataclass(frozen=True)
 class Level:
-    """One level of the path.
-
-    Attributes
-    ----------
-    radius : float
-    problem : Problem
-    solution : Solution
-    dispersion : float or None
-        Of the residuals, of a level that no other will start from; see `lighter`.
-    """
+    """One level of the path."""
 
     radius: float
     problem: Problem
     solution: Solution
+    # Of the residuals, of a level that no other will start from; see `lighter`.
     dispersion: float | None = None
 
     @cached_property
@@ -100,18 +92,9 @@ class Level:
 def follow(problem, radii, *, tol, max_iter, level=None, crisp=_CRISP):
     """Yield the level of each radius, each started from the one before.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its radius is not used.
-    radii : iterable of float
-    tol, max_iter : float, int
-        As for `tamis.primal_dual.solver.solve`, for each radius.
-    level : Level or None
-        Where to start.
-    crisp : float
-        The gap is also at most this share of what the level explains; smaller values make its
-        features more certain.
+    `problem`: its radius is not used. `tol`, `max_iter`: as for `tamis.primal_dual.solver.solve`,
+    for each radius. `level`: where to start. `crisp`: the gap is also at most this share of what
+    the level explains; smaller values make its features more certain.
     """
     for radius in radii:
         here = problem.with_radius(radius)
@@ -136,25 +119,11 @@ def choose_radii(
 ):
     """Choose radii along which the number of features (entries, rank) grows from few to many.
 
-    Parameters
-    ----------
-    problem : Problem
-    n_radii : int
-    fewest, largest : int
-        Sizes at which to start and to end.
-    max_iter, crisp : int, float
-        As in `follow`, for each solution.
-    slight : float
-        Models that explain less than this are too small, whatever their size.
-    most : int or None
-        End at the last radius with at most this size, although `largest` was explored: sizes may
-        go up and down.
-
-    Returns
-    -------
-    radii : ndarray of shape (n_radii,)
-        Ascending, evenly spaced in the logarithm of the size as far as it is known; fewer if
-        several coincide.
+    `fewest`, `largest`: sizes at which to start and to end; `max_iter`, `crisp`: as in `follow`,
+    for each solution; `slight`: models that explain less than this are too small, whatever their
+    size; `most`: end at the last radius with at most this size, although `largest` was explored:
+    sizes may go up and down. Returns `radii` (n_radii,): ascending, evenly spaced in the logarithm
+    of the size as far as it is known; fewer if several coincide.
     """
     limits = {"tol": _LOOSE, "max_iter": max_iter, "crisp": crisp}
     explored, radius = [], _first_radius(problem)
@@ -218,22 +187,8 @@ def path_of(problem, radii, n_radii, wanted, limits, light):
 
     The sparsest level is always included, with a warning.
 
-    Parameters
-    ----------
-    problem : Problem
-    radii : ndarray or None
-        None: chosen.
-    n_radii : int or None
-        Number of radii to choose.
-    wanted : int or None
-    limits : dict
-        `tol`, `max_iter` and `crisp` as in `follow`.
-    light : bool
-        Whether levels that no other one starts from are made lighter.
-
-    Returns
-    -------
-    levels : list of Level
+    `radii`: None: chosen; `n_radii`: number of radii to choose; `limits`: `tol`, `max_iter` and
+    `crisp` as in `follow`; `light`: whether levels that no other one starts from are made lighter.
     """
     largest = wanted or many_features(problem)
     if radii is None:
@@ -278,17 +233,8 @@ def path_of(problem, radii, n_radii, wanted, limits, light):
 def refine_radius(below, above, wanted, **limits):
     """Find the level with the largest radius that has at most `wanted` features, by bisection.
 
-    Parameters
-    ----------
-    below, above : Level
-        Levels with at most and with more than `wanted` features.
-    wanted : int
-    **limits
-        `tol`, `max_iter` and `crisp` as in `follow`.
-
-    Returns
-    -------
-    level : Level
+    `below`, `above`: levels with at most and with more than `wanted` features; `limits`: `tol`,
+    `max_iter` and `crisp` as in `follow`.
     """
     for _ in range(_REFINEMENTS):
         if below.size == wanted:
@@ -305,13 +251,8 @@ def refine_radius(below, above, wanted, **limits):
 def add_wanted(levels, wanted, **limits):
     """Insert a level as close to the wanted number of features as possible.
 
-    Parameters
-    ----------
-    levels : list of Level
-        From the smallest radius to the largest; changed.
-    wanted : int
-    **limits
-        `tol`, `max_iter` and `crisp` as in `follow`.
+    `levels`: from the smallest radius to the largest; changed. `limits`: `tol`, `max_iter` and
+    `crisp` as in `follow`.
     """
     few = [i for i, level in enumerate(levels) if level.size <= wanted]
     if not few or few[-1] == len(levels) - 1 or levels[few[-1]].size == wanted:
@@ -325,18 +266,10 @@ def add_wanted(levels, wanted, **limits):
 def fill_jumps(levels, n_extra, most=None, *, light=False, **limits):
     """Insert levels where the number of features jumps, the largest jump (in relation) first.
 
-    Parameters
-    ----------
-    levels : list of Level
-        From the smallest radius to the largest; changed.
-    n_extra : int
-        Largest number of solutions to compute.
-    most : int or None
-        Numbers of features above this do not matter.
-    light : bool
-        Whether to make levels lighter, as `_lighten` does.
-    **limits
-        `tol`, `max_iter` and `crisp` as in `follow`.
+    `levels`: from the smallest radius to the largest; changed. `n_extra`: largest number of
+    solutions to compute. `most`: numbers of features above this do not matter. `light`: whether to
+    make levels lighter, as `_lighten` does. `limits`: `tol`, `max_iter` and `crisp` as in
+    `follow`.
     """
     added = set()
     for _ in range(n_extra):
@@ -364,12 +297,8 @@ def _lighten(levels, most):
 
     The last one is not touched: the path may continue from it.
 
-    Parameters
-    ----------
-    levels : list of Level
-        From the smallest radius to the largest; changed.
-    most : int
-        Largest number of features that matters.
+    `levels`: from the smallest radius to the largest; changed. `most`: largest number of features
+    that matters.
     """
     for i, (below, above) in enumerate(pairwise(levels)):
         if not (_jumps(below, above, most) or below.size < most < above.size):

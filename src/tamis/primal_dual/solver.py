@@ -56,21 +56,11 @@ _STUCK = 30
 
 @dataclass(frozen=True)
 class Solution:
-    """The state of the solver.
+    """The state of the solver."""
 
-    Attributes
-    ----------
-    pair : Pair
-        The best primal and dual points of the whole problem.
-    unit : float
-        Objective at W = 0 with the best centers, the unit of the relative gap.
-    n_iter : int
-        Iterations so far, of all inner algorithms.
-    """
-
-    pair: Pair
-    unit: float
-    n_iter: int
+    pair: Pair  # the best primal and dual points of the whole problem
+    unit: float  # objective at W = 0 with the best centers, the unit of the relative gap
+    n_iter: int  # iterations so far, of all inner algorithms
 
     def __str__(self) -> str:
         return f"gap {self.relative_gap:.1e}"
@@ -86,20 +76,9 @@ def solve(
 ) -> Iterator[Solution]:
     """Yield successively better solutions until the relative gap is at most `tol`.
 
-    Parameters
-    ----------
-    problem : Problem
-    start : Pair or None
-        A pair of this problem, from `resume`; None starts at W = 0.
-    tol : float
-        Relative gap to reach.
-    max_iter : int
-        Iterations of inner algorithms after which to give up.
-
-    Yields
-    ------
-    solution : Solution
-        The last one is the best; there is at least one.
+    `start`: a pair of this problem, from `resume`; None starts at W = 0. `tol`: relative gap to
+    reach. `max_iter`: iterations of inner algorithms after which to give up. Yields `solution`:
+    the last one is the best; there is at least one.
     """
     empty = problem.empty()
     unit = empty.value
@@ -305,13 +284,7 @@ def _lift(whole, primal, rows):
 def resume(problem: Problem, W: NDArray, mu: NDArray, U: NDArray | None = None) -> Pair:
     """A starting pair: the points of an earlier, similar problem, made admissible.
 
-    Parameters
-    ----------
-    problem : Problem
-    W, mu : ndarray
-        Primal point; W is projected on the ball.
-    U : ndarray or None
-        Dual point, Z / s.
+    `W`, `mu`: primal point; W is projected on the ball. `U`: dual point, Z / s.
     """
     mu = problem.identity if problem.rho is None else mu
     primal = problem.primal(problem.ball.project(W), mu)

@@ -31,23 +31,15 @@ _ROUNDING = {"float64": 1e-12, "float32": 1e-6, "tf32": 3e-5}
 
 @dataclass(frozen=True)
 class Standardized:
-    """Matrix with the columns ``(X - mean) * inverse_scale``, of shape (n_samples, n_features).
+    """Matrix with the columns ``(X - mean) * inverse_scale``, of shape (n_samples, n_features)."""
 
-    Attributes
-    ----------
-    X : ndarray or sparse container of float64
-        The data.
-    mean : ndarray of shape (n_features,) or None
-        Subtracted from each column; None for nothing.
-    inverse_scale : ndarray of shape (n_features,) or None
-        Factor of each column, 0 for a column that must have no influence; None for 1.
-    arithmetic : {"float64", "float32", "tf32"}
-        How products with 32-bit data on a device are computed; all others are in 64 bits.
-    """
-
-    X: np.ndarray
+    X: np.ndarray  # the data
+    # (n_features,) or None: subtracted from each column; None for nothing.
     mean: np.ndarray | None = None
+    # (n_features,) or None: factor of each column, 0 for a column that must have no influence;
+    # None for 1.
     inverse_scale: np.ndarray | None = None
+    # How products with 32-bit data on a device are computed; all others are in 64 bits.
     arithmetic: Arithmetic = "float64"
 
     @property

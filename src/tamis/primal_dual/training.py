@@ -51,32 +51,20 @@ _LARGEST_NORM = 1e30
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Rows with weight, standardized.
-
-    Attributes
-    ----------
-    matrix : Standardized
-    codes : ndarray of int of shape (n_rows,)
-    n_classes : int
-    weights : ndarray of shape (n_rows,)
-        Products of sample and class weights, positive.
-    rows : ndarray of int of shape (n_rows,)
-        Which samples these are.
-    mean, scale : ndarray of shape (n_features,)
-        Standardized (and weighted) columns are ``(X - mean) / scale``. Constant columns have scale
-        1, those that vary by no more than rounding an infinite one: neither has any influence.
-    class_columns : ndarray of shape (n_features, n_classes) or None
-        Weighted sums of the columns of `matrix` over each class; None where the sums of the
-        original columns do not give them accurately.
-    """
+    """Rows with weight, standardized."""
 
     matrix: Standardized
-    codes: np.ndarray
+    codes: np.ndarray  # (n_rows,)
     n_classes: int
-    weights: np.ndarray
-    rows: np.ndarray
+    weights: np.ndarray  # (n_rows,): products of sample and class weights, positive
+    rows: np.ndarray  # (n_rows,): which samples these are
+    # mean, scale: (n_features,): standardized (and weighted) columns are ``(X - mean) / scale``.
+    # Constant columns have scale 1, those that vary by no more than rounding an infinite one:
+    # neither has any influence.
     mean: np.ndarray
     scale: np.ndarray
+    # (n_features, n_classes) or None: weighted sums of the columns of `matrix` over each class;
+    # None where the sums of the original columns do not give them accurately.
     class_columns: np.ndarray | None = None
 
 
@@ -91,23 +79,10 @@ def prepare(
 ) -> TrainingData:
     """Standardize the rows with weight.
 
-    Parameters
-    ----------
-    X : ndarray or sparse container of shape (n_samples, n_features)
-    codes : ndarray of int of shape (n_samples,)
-        Classes; each must have a row with weight.
-    n_classes : int
-    weights : ndarray of shape (n_samples,)
-        Non-negative.
-    standardize : bool
-        False uses the columns unchanged.
-    feature_weights : ndarray of shape (n_features,) or None
-        Positive factors of the (standardized) columns: a feature of weight 10 needs a tenth of the
-        coefficients, so that the ball is weighted.
-
-    Returns
-    -------
-    data : TrainingData
+    `X` (n_samples, n_features). `codes` (n_samples,): classes; each must have a row with weight.
+    `weights` (n_samples,): non-negative. `standardize`: False uses the columns unchanged.
+    `feature_weights` (n_features,) or None: positive factors of the (standardized) columns: a
+    feature of weight 10 needs a tenth of the coefficients, so that the ball is weighted.
     """
     rows = np.flatnonzero(weights > 0)
     if rows.size < codes.size:
@@ -160,21 +135,14 @@ def prepare(
 
 @dataclass(frozen=True)
 class Scaling:
-    """How columns are standardized.
+    """How columns are standardized."""
 
-    Attributes
-    ----------
-    mean, scale : ndarray of shape (n_features,)
-        See `TrainingData`.
-    inverse : ndarray of shape (n_features,) or None
-        Factor of each column: 0 for one without influence; None for 1.
-    far : ndarray of bool of shape (n_features,) or None
-        Columns that are centered at once; None: nothing is centered.
-    """
-
+    # mean, scale: (n_features,): see `TrainingData`.
     mean: np.ndarray
     scale: np.ndarray
+    # (n_features,) or None: factor of each column: 0 for one without influence; None for 1.
     inverse: np.ndarray | None
+    # (n_features,) or None: columns that are centered at once; None: nothing is centered.
     far: np.ndarray | None
 
     def standardize(self, X: Matrix) -> Standardized:
@@ -215,20 +183,9 @@ def scale_columns(
 ) -> Scaling:
     """The scaling that follows from moments.
 
-    Parameters
-    ----------
-    mean, variance : ndarray of shape (n_features,)
-        Class-balanced moments; the mean is changed where a column is constant.
-    n_rows : int
-    first : ndarray of shape (n_features,)
-        The first row.
-    differ : callable
-        From a mask of columns to the indices of those that differ from `first` somewhere.
-    feature_weights : ndarray or None
-
-    Returns
-    -------
-    scaling : Scaling
+    `mean`, `variance` (n_features,): class-balanced moments; the mean is changed where a column is
+    constant. `first` (n_features,): the first row. `differ`: from a mask of columns to the indices
+    of those that differ from `first` somewhere.
     """
     rounding = n_rows * np.finfo(np.float64).eps
     smallest = np.finfo(np.float64).tiny
@@ -246,15 +203,8 @@ def scale_columns(
 def unscaled(squares: np.ndarray, feature_weights: np.ndarray | None) -> Scaling:
     """The scaling of columns that are used as they are, after a check of their norms.
 
-    Parameters
-    ----------
-    squares : ndarray of shape (n_features,)
-        Squared norms of the (weighted) columns; the largest sample weight counts as 1.
-    feature_weights : ndarray or None
-
-    Returns
-    -------
-    scaling : Scaling
+    `squares` (n_features,): squared norms of the (weighted) columns; the largest sample weight
+    counts as 1.
     """
     largest = np.sqrt(squares.max(initial=0.0))
     if not (largest == 0 or 1 / _LARGEST_NORM <= largest <= _LARGEST_NORM):
@@ -349,19 +299,8 @@ def make_problem(
 ) -> Problem:
     """Make the problem from training data and an estimator's parameters.
 
-    Parameters
-    ----------
-    data : TrainingData
-    loss, huber_delta : str, float
-        As in the estimator.
-    ball, radius : str, float
-        As in the estimator.
-    rho : float or None
-        Weight of the centers' distance from I; None for fixed centers.
-
-    Returns
-    -------
-    problem : Problem
+    `loss`, `huber_delta`: as in the estimator. `ball`, `radius`: as in the estimator. `rho`:
+    weight of the centers' distance from I; None for fixed centers.
     """
     return Problem(
         data.matrix,

@@ -26,41 +26,20 @@ _ROUNDING = 1e-12
 
 @dataclass
 class BestSupport:
-    """A support and how good it is.
+    """A support and how good it is."""
 
-    Attributes
-    ----------
-    features : ndarray of shape (k,)
-        Ascending indices.
-    gain : float
-        Log-likelihood over that of the model with common parameters.
-    bound : float
-        No support of k features has a larger gain; equal to `gain` when this one is optimal.
-    scores : ndarray of shape (n_features,)
-        Scores of all features at the bound of the whole problem.
-    """
-
-    features: NDArray
-    gain: float
+    features: NDArray  # (k,): ascending indices
+    gain: float  # log-likelihood over that of the model with common parameters
+    # No support of k features has a larger gain; equal to `gain` when this one is optimal.
     bound: float
-    scores: NDArray
+    scores: NDArray  # (n_features,): scores of all features at the bound of the whole problem
 
 
 def best_support(counts: NDArray, k: int, max_nodes: int) -> BestSupport:
     """Find k features whose own parameters add most to the multinomial log-likelihood.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_classes, n_features)
-        Sum of each feature in each class, not negative.
-    k : int
-        Number of features, 1 to n_features.
-    max_nodes : int
-        Largest number of bounds to compute after the first.
-
-    Returns
-    -------
-    best : BestSupport
+    `counts` (n_classes, n_features): sum of each feature in each class, not negative; `k`: number
+    of features, 1 to n_features; `max_nodes`: largest number of bounds to compute after the first.
     """
     if k == 1:
         return _best_single(counts)

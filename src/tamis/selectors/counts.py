@@ -27,20 +27,9 @@ def class_totals(codes: NDArray, n_classes: int, weight: NDArray | None) -> NDAr
 def class_sums(X: Matrix, codes: NDArray, n_classes: int, weight: NDArray | None) -> NDArray:
     """Weighted sum of each feature in each class.
 
-    Parameters
-    ----------
-    X : ndarray, CSR or CSC container of shape (n_samples, n_features)
-        float32 or float64; the sums are float64.
-    codes : ndarray of shape (n_samples,)
-        Class index of each row, integers in 0..n_classes-1.
-    n_classes : int
-        Number of classes.
-    weight : ndarray of shape (n_samples,) or None
-        Sample weights; None is 1.
-
-    Returns
-    -------
-    sums : ndarray of shape (n_classes, n_features)
+    `X` (n_samples, n_features): float32 or float64; the sums are float64. `codes` (n_samples,):
+    class index of each row, integers in 0..n_classes-1. `n_classes`: number of classes. `weight`
+    (n_samples,) or None: sample weights; None is 1. Returns `sums` (n_classes, n_features).
     """
     n_samples, n_features = X.shape
     rows = np.arange(n_samples)
@@ -65,16 +54,9 @@ def class_presence(
 ) -> NDArray:
     """Weight of the samples of each class where a feature exceeds its threshold.
 
-    Parameters
-    ----------
-    X, codes, n_classes, weight
-        As in `class_sums`; sparse containers without duplicate entries.
-    threshold : float or ndarray of shape (n_features,)
-        A feature is present where ``X > threshold``.
-
-    Returns
-    -------
-    presence : ndarray of shape (n_classes, n_features)
+    `X`, `codes`, `n_classes`, `weight`: as in `class_sums`; sparse containers without duplicate
+    entries. `threshold` (n_features,): a feature is present where ``X > threshold``. Returns
+    `presence` (n_classes, n_features).
     """
     of_column = np.broadcast_to(np.asarray(threshold, dtype=np.float64), X.shape[1])
     if not is_sparse(X):
@@ -99,19 +81,10 @@ def class_presence(
 def thresholds_of(X: Matrix, rule: str, weight: NDArray | None) -> NDArray:
     """Mean or median of each column.
 
-    Parameters
-    ----------
-    X : ndarray, CSR or CSC container of shape (n_samples, n_features)
-        Sparse containers without duplicate entries.
-    rule : {"mean", "median"}
-        The median is the lower one: the least value that half of the weight does not exceed.
-        A value is above it exactly if it is above the midpoint of the two middle values.
-    weight : ndarray of shape (n_samples,) or None
-        Sample weights; None is 1.
-
-    Returns
-    -------
-    thresholds : ndarray of shape (n_features,)
+    `X` (n_samples, n_features): sparse containers without duplicate entries. `rule`: the median is
+    the lower one: the least value that half of the weight does not exceed. A value is above it
+    exactly if it is above the midpoint of the two middle values. `weight` (n_samples,) or None:
+    sample weights; None is 1. Returns `thresholds` (n_features,).
     """
     n_samples, n_features = X.shape
     weight = np.ones(n_samples) if weight is None else weight

@@ -42,17 +42,9 @@ def bernoulli_gains(presence: NDArray, totals: NDArray) -> NDArray:
     .. math:: \sum_c n_c \Big(p_{ci} \log \frac{p_{ci}}{p_i}
               + (1 - p_{ci}) \log \frac{1 - p_{ci}}{1 - p_i}\Big)
 
-    Parameters
-    ----------
-    presence : ndarray of shape (n_classes, n_features)
-        :math:`n_c p_{ci}`, the weight of the samples of class c where feature i is present.
-    totals : ndarray of shape (n_classes,)
-        :math:`n_c`, positive.
-
-    Returns
-    -------
-    gains : ndarray of shape (n_features,)
-        Not negative; exactly 0 where all classes have the same rate.
+    `presence` (n_classes, n_features): :math:`n_c p_{ci}`, the weight of the samples of class c
+    where feature i is present; `totals` (n_classes,): :math:`n_c`, positive. Returns `gains`
+    (n_features,): not negative; exactly 0 where all classes have the same rate.
     """
     rates = np.minimum(presence / totals[:, None], 1.0)
     common = np.clip((totals[:, None] * rates).sum(axis=0) / totals.sum(), 0.0, 1.0)

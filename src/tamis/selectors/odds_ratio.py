@@ -148,18 +148,9 @@ def log_odds_ratios(presence: NDArray, totals: NDArray, smoothing: float) -> NDA
     .. math:: \log \frac{p + q}{1 - p + q} - \log \frac{\bar p + q}{1 - \bar p + q},
               \qquad q = 2 s / n
 
-    Parameters
-    ----------
-    presence : ndarray of shape (n_classes, n_features)
-        Weight of the samples of a class where the feature is present.
-    totals : ndarray of shape (n_classes,)
-        Weight of the samples of a class, positive.
-    smoothing : float
-        s > 0.
-
-    Returns
-    -------
-    ratios : ndarray of shape (n_classes, n_features)
+    `presence` (n_classes, n_features): weight of the samples of a class where the feature is
+    present; `totals` (n_classes,): weight of the samples of a class, positive; `smoothing`: s > 0.
+    Returns `ratios` (n_classes, n_features).
     """
     pseudo = 2 * smoothing / totals.sum()
     table = np.column_stack([presence, totals])  # the last column divides the others

@@ -39,24 +39,12 @@ _RELATIVE = 1e-13
 
 @dataclass
 class Relaxation:
-    r"""Solution of the relaxed problem.
+    r"""Solution of the relaxed problem."""
 
-    Attributes
-    ----------
-    bound : float
-        No support has a larger gain.
-    scores : ndarray of shape (n_features,)
-        :math:`h_i` at the best :math:`\alpha`.
-    fractions : ndarray of shape (n_features,)
-        The relaxed indicator z.
-    supports : list of ndarray of shape (k,)
-        The supports found so far, ascending indices, the latest last.
-    """
-
-    bound: float
-    scores: NDArray
-    fractions: NDArray
-    supports: list
+    bound: float  # no support has a larger gain
+    scores: NDArray  # (n_features,): :math:`h_i` at the best :math:`\alpha`
+    fractions: NDArray  # (n_features,): the relaxed indicator z
+    supports: list  # (k,): the supports found so far, ascending indices, the latest last
 
 
 def relax(
@@ -64,22 +52,10 @@ def relax(
 ) -> Relaxation:
     r"""Bound the gain of k features joined to some that are fixed.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_classes, n_features)
-        :math:`f`, of the features to choose from.
-    purity : ndarray of shape (n_features,)
-        :math:`e`, of the same.
-    k : int
-        Number of features to choose, 1 to n_features.
-    fixed_counts : ndarray of shape (n_classes,)
-        Sum of :math:`f` over the features that are already chosen.
-    fixed_purity : float
-        Sum of :math:`e` over the same.
-
-    Returns
-    -------
-    relaxation : Relaxation
+    `counts` (n_classes, n_features): :math:`f`, of the features to choose from; `purity`
+    (n_features,): :math:`e`, of the same; `k`: number of features to choose, 1 to n_features;
+    `fixed_counts` (n_classes,): sum of :math:`f` over the features that are already chosen;
+    `fixed_purity`: sum of :math:`e` over the same.
     """
     n_features = purity.size
     # A class without counts has no influence, and its logarithm is undefined.
@@ -128,19 +104,9 @@ def _mix(columns, purities, weights, max_iter=60):
     Primal-dual interior point: Newton steps on :math:`\nabla + s = \nu 1`, :math:`w_i s_i = \mu`,
     :math:`\sum w = 1` for decreasing :math:`\mu`.
 
-    Parameters
-    ----------
-    columns : ndarray of shape (n_classes, n_columns)
-        V: the counts of each support, each class positive in some.
-    purities : ndarray of shape (n_columns,)
-        e: their purities.
-    weights : ndarray of shape (n_columns,)
-        Where to start, in the simplex.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_columns,)
-        Positive, sum 1.
+    `columns` (n_classes, n_columns): V: the counts of each support, each class positive in some;
+    `purities` (n_columns,): e: their purities; `weights` (n_columns,): where to start, in the
+    simplex. Returns `weights` (n_columns,): positive, sum 1.
     """
     n = weights.size
     scale = columns.sum(axis=0).max()

@@ -46,26 +46,13 @@ def _some(names):
 
 @dataclass(frozen=True)
 class Features:
-    """The columns of a frame that hold the features.
+    """The columns of a frame that hold the features."""
 
-    Attributes
-    ----------
-    kind : {"columns", "array", "vector"}
-        One column per feature, or one column of arrays or ML vectors.
-    columns : tuple of str
-    positions : tuple of int
-        Places of these columns in the frame.
-    dtype : str
-        Of the matrix.
-    names : tuple of str or None
-        Feature names.
-    """
-
-    kind: str
+    kind: str  # one column per feature, or one column of arrays or ML vectors
     columns: tuple[str, ...]
-    positions: tuple[int, ...]
-    dtype: str
-    names: tuple[str, ...] | None
+    positions: tuple[int, ...]  # places of these columns in the frame
+    dtype: str  # of the matrix
+    names: tuple[str, ...] | None  # feature names
 
     def read(self, arrays: Sequence[Any]) -> Matrix:
         """The matrix of a record batch, from the Arrow arrays of these columns.
@@ -87,15 +74,7 @@ class Features:
 def find_features(data: Any, features: str | Sequence[str]) -> Features:
     """Find the features in a Spark DataFrame.
 
-    Parameters
-    ----------
-    data : pyspark.sql.DataFrame
-    features : str or sequence of str
-        One column of arrays or vectors, or columns of numbers.
-
-    Returns
-    -------
-    features : Features
+    `features`: one column of arrays or vectors, or columns of numbers.
     """
     from pyspark.sql import types
 

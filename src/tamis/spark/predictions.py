@@ -15,18 +15,7 @@ __all__ = ["add_predictions"]
 def add_predictions(data: Any, features: Features, model: Any, with_probabilities: bool) -> Any:
     """Add the column "prediction", and "probability" if `with_probabilities`, lazily.
 
-    Parameters
-    ----------
-    data : pyspark.sql.DataFrame
-    features : Features
-        As `find_features` finds them in this frame.
-    model : classifier
-        Fitted.
-    with_probabilities : bool
-
-    Returns
-    -------
-    data : pyspark.sql.DataFrame
+    `features`: as `find_features` finds them in this frame; `model`: fitted.
     """
     from pyspark.sql import types
 

@@ -60,13 +60,7 @@ class _Merge:
 class SparkRows:
     """Passes over the rows of a Spark DataFrame: see `tamis._passes.Passes`.
 
-    Parameters
-    ----------
-    data : pyspark.sql.DataFrame
-    features : str or sequence of str
-    label : str
-    weight : str or None
-        Names of columns.
+    `weight`: names of columns.
     """
 
     def __init__(

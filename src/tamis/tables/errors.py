@@ -161,11 +161,7 @@ def in_python(message: object, names: Mapping[str, str] = _NAMES) -> str:
 
     Whole commands stay as they are.
 
-    Parameters
-    ----------
-    message : object
-    names : mapping of str to str
-        Parameters that are called differently, by the name of the option.
+    `names`: parameters that are called differently, by the name of the option.
 
     Examples
     --------

@@ -42,19 +42,11 @@ _NONE, _NONE_OF_QUERY = 1 << 29, -(1 << 29)
 def find_agreeing(U, known, categories, together):
     """Find rows that agree with another one in all but a few columns.
 
-    Parameters
-    ----------
-    U : ndarray of float64 of shape (n_rows, n_numbers)
-        Numbers on a scale on which typical values are about 1 apart.
-    known : ndarray of bool of shape (n_rows, n_numbers)
-    categories, together
-        As in `tamis.comparison.checks.near_copies.check_near_copies`.
-
-    Returns
-    -------
-    found : tuple of ndarray or None
-        Which of the rows that were compared agree with another one, and an example of two rows.
-        None if chance explains it.
+    `U` (n_rows, n_numbers): numbers on a scale on which typical values are about 1 apart; `known`
+    (n_rows, n_numbers); `categories`, `together`: as in
+    `tamis.comparison.checks.near_copies.check_near_copies`. Returns `found`: which of the rows
+    that were compared agree with another one, and an example of two rows. None if chance explains
+    it.
     """
     fine, steps, coarse = _sort_columns(U, known, categories)
     if steps.size < _FEWEST_FINE:

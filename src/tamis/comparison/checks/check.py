@@ -11,29 +11,15 @@ CHANCE = 0.01
 
 @dataclass(frozen=True)
 class Check:
-    """A finding about the data or the result.
+    """A finding about the data or the result."""
 
-    Attributes
-    ----------
-    code : str
-        Stable name, such as "separating-column".
-    severity : {"note", "warning"}
-    sentence : str
-        The finding.
-    advice : str
-        What to do about it.
-    about : {"data", "model"}
-        Whether it holds for the data and all models, or for the recommended model alone.
-    columns : tuple of str
-        Columns or features that it is about; empty: all of them.
-    """
-
-    code: str
-    severity: str
-    sentence: str
-    advice: str
+    code: str  # stable name, such as "separating-column"
+    severity: str  # "note", "warning"
+    sentence: str  # the finding
+    advice: str  # what to do about it
+    # Whether it holds for the data and all models, or for the recommended model alone.
     about: str = "data"
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # columns or features that it is about; empty: all of them
 
     def __str__(self):
         return f"{self.severity} ({self.code}): {self.sentence} {self.advice}"

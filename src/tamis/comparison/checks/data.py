@@ -30,19 +30,8 @@ _PLAIN_WEIGHT = re.compile(r"^weights?$", re.IGNORECASE)
 def check_data(table, problem, *, copies, duplicates, n_dropped, times, counters):
     """All checks of the data.
 
-    Parameters
-    ----------
-    table : Table
-    problem : Problem
-        The same rows, encoded.
-    copies, duplicates, n_dropped
-        As in `check_rows`.
-    times, counters : list of str
-        As in `check_columns`.
-
-    Returns
-    -------
-    checks : list of Check
+    `problem`: the same rows, encoded; `copies`, `duplicates`, `n_dropped`: as in `check_rows`;
+    `times`, `counters`: as in `check_columns`.
     """
     measured = split_columns(table.columns, problem.preparation, problem.encoded)
     return [
@@ -68,24 +57,10 @@ def check_rows(
 ):
     """Find copies and near-copies of rows, and labels that contradict each other.
 
-    Parameters
-    ----------
-    copies : Copies
-    codes : ndarray of int of shape (n_rows,)
-    numbers, categories
-        From `tamis.comparison.checks.near_copies.split_columns`.
-    duplicates : {"group", "keep", "drop"}
-        How copies are handled.
-    n_dropped : int
-        Copies that were dropped.
-    groups : ndarray of int of shape (n_rows,) or None
-        Sample groups, which include copies.
-    are_grouped : bool
-        Whether the user's sample groups keep all copies together.
-
-    Returns
-    -------
-    checks : list of Check
+    `codes` (n_rows,); `numbers`, `categories`: from
+    `tamis.comparison.checks.near_copies.split_columns`; `duplicates`: how copies are handled;
+    `n_dropped`: copies that were dropped; `groups` (n_rows,) or None: sample groups, which include
+    copies; `are_grouped`: whether the user's sample groups keep all copies together.
     """
     together = [copies.equal] if groups is None else [copies.equal, groups]
     return [
@@ -183,18 +158,8 @@ def _were(n):
 def check_labels(codes, classes, target, groups=None):
     """Find small classes, numbers that may not be classes, and labels that may be the same.
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-    classes : ndarray of shape (n_classes,)
-    target : str
-        Name of the labels.
-    groups : ndarray of int of shape (n_rows,) or None
-        Sample groups; the rows of one count once.
-
-    Returns
-    -------
-    checks : list of Check
+    `codes` (n_rows,). `classes` (n_classes,). `target`: name of the labels. `groups` (n_rows,) or
+    None: sample groups; the rows of one count once.
     """
     labels = [str(label) for label in classes.tolist()]
     rows = np.bincount(codes, minlength=classes.size)
@@ -246,16 +211,7 @@ def _similar_labels(labels, rows):
 
 
 def check_categories(table):
-    """Find categories that may be the same: they differ by case, spaces or punctuation only.
-
-    Parameters
-    ----------
-    table : Table
-
-    Returns
-    -------
-    checks : list of Check
-    """
+    """Find categories that may be the same: they differ by case, spaces or punctuation only."""
     pairs, of = [], []
     for name, values in table.columns.others.items():
         if table.kinds[name] == "categorical":
@@ -278,16 +234,7 @@ def check_categories(table):
 def check_columns(table, times, counters):
     """Find identifiers, times and survey weights among the features.
 
-    Parameters
-    ----------
-    table : Columns
-        Raw columns.
-    times, counters : list of str
-        From `tamis.comparison.prepare.find_disguised`.
-
-    Returns
-    -------
-    checks : list of Check
+    `table`: raw columns; `times`, `counters`: from `tamis.comparison.prepare.find_disguised`.
     """
     if table.is_sparse:
         return []

@@ -42,18 +42,8 @@ _SHRINKAGE, _OPTIMISM, _USUAL = 0.9, 0.05, 0.15
 def rows_for_features(n_parameters: int, r_squared: float, share: float) -> int:
     """Rows that a regression model needs by the criteria of shrinkage and of optimism.
 
-    Parameters
-    ----------
-    n_parameters : int
-        Number of candidate predictors, dummies counted one by one.
-    r_squared : float
-        Its expected Cox-Snell R squared.
-    share : float
-        Share of the rows that are of the class.
-
-    Returns
-    -------
-    n_rows : int
+    `n_parameters`: number of candidate predictors, dummies counted one by one; `r_squared`: its
+    expected Cox-Snell R squared; `share`: share of the rows that are of the class.
 
     Examples
     --------
@@ -73,14 +63,7 @@ def _largest(share):
 def check_events(comparison: Comparison) -> Iterator[Check]:
     """A note if the rows of the rarest class are few for the number of candidate features.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        With an honest score.
-
-    Yields
-    ------
-    check : Check
+    `comparison`: with an honest score.
     """
     problem, honest = comparison.problem, comparison.honest
     if honest is None or honest.predictions is None:

@@ -39,16 +39,7 @@ _KNOWN_BEFORE = "Make sure that it is known before the class is"
 def check_leaks(table, problem):
     """Find columns, missing values and categories that alone reveal the class.
 
-    Parameters
-    ----------
-    table : Columns
-        Raw columns.
-    problem : Problem
-        The same rows, encoded.
-
-    Returns
-    -------
-    checks : list of Check
+    `table`: raw columns; `problem`: the same rows, encoded.
     """
     rows = np.arange(problem.n_rows)
     if problem.groups is not None:  # one row per sample group
@@ -220,21 +211,9 @@ def _count_marked(X, codes, mark):
 def _exclusive(counts, codes, n_columns, coverage, revealing=np.inf):
     """Find the columns whose marks reveal the class.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_classes, n)
-        Marks by class and column.
-    codes : ndarray of int of shape (n_rows,)
-    n_columns : int
-        Number of columns that were examined.
-    coverage : float
-        Marks that are all in one class must cover this share of it.
-    revealing : float
-        Or their share in one class must be this much larger than in the others.
-
-    Yields
-    ------
-    column : int
+    `counts` (n_classes, n): marks by class and column; `codes` (n_rows,); `n_columns`: number of
+    columns that were examined; `coverage`: marks that are all in one class must cover this share
+    of it; `revealing`: or their share in one class must be this much larger than in the others.
     """
     n_rows, sizes = codes.size, np.bincount(codes).astype(np.float64)
     total = counts.sum(axis=0)

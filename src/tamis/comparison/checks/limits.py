@@ -20,16 +20,7 @@ _READ_AS = {
 
 
 def check_limits(table):
-    """Say how many values are beyond a detection limit, by class and site, and how they are read.
-
-    Parameters
-    ----------
-    table : Table
-
-    Returns
-    -------
-    checks : list of Check
-    """
+    """Say how many values are beyond a detection limit, by class and site, and how they count."""
     place = {name: j for j, name in enumerate(table.columns.numeric_names.tolist())}
     few, many = [], []
     for name, words in table.limits.items():

@@ -34,14 +34,7 @@ _UNSTABLE, _N_DRAWS, _MOST_VALUES = 0.1, 100, 5_000_000
 def check_model(comparison):
     """All checks of the recommended model.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        With a choice.
-
-    Returns
-    -------
-    checks : list of Check
+    `comparison`: with a choice.
     """
     problem, settings = comparison.problem, comparison.settings
     result, place = comparison.chosen

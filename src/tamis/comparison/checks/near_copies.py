@@ -46,16 +46,8 @@ _MOST_SORTED = 200_000
 def split_columns(table, preparation, encoded):
     """Numbers and words of a table as a matrix, and its categories as codes, not dummies.
 
-    Parameters
-    ----------
-    table : Columns
-    preparation, encoded : Preparation, array
-        From `tamis.tables.lay_out`.
-
-    Returns
-    -------
-    numbers : ndarray or CSR array of shape (n_rows, n_numbers)
-    categories : list of ndarray of int of shape (n_rows,)
+    `preparation`, `encoded`: from `tamis.tables.lay_out`. Returns `numbers` (n_rows, n_numbers);
+    `categories` (n_rows,).
     """
     categories = [Coded.of(table.others[name]).codes for name in preparation.categories]
     if not categories:
@@ -69,17 +61,8 @@ def check_near_copies(
 ) -> list[Check]:
     """Find near-copies of rows.
 
-    Parameters
-    ----------
-    numbers : ndarray or CSR array of shape (n_rows, n_numbers)
-    categories : sequence of ndarray of int of shape (n_rows,)
-    together : sequence of ndarray of int of shape (n_rows,)
-        Rows with the same number in one of these are equal or of one sample group, and are not
-        compared.
-
-    Returns
-    -------
-    checks : list of Check
+    `numbers` (n_rows, n_numbers); `categories` (n_rows,); `together` (n_rows,): rows with the same
+    number in one of these are equal or of one sample group, and are not compared.
     """
     n_rows, n_columns = numbers.shape
     if n_rows < 3 or (is_sparse(numbers) and n_rows > _MOST_ROWS):

@@ -18,14 +18,7 @@ _SURPRISE = 0.005
 def check_result(comparison):
     """Whether folds disagree, and whether the model is better than chance, or a constant.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        With a choice.
-
-    Returns
-    -------
-    checks : list of Check
+    `comparison`: with a choice.
     """
     return [
         *_disagreement(comparison),
@@ -38,15 +31,7 @@ def check_result(comparison):
 def chance_level(codes, scoring, weights=None):
     """Score of the best constant prediction.
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-    scoring : str
-    weights : ndarray of shape (n_rows,) or None
-
-    Returns
-    -------
-    level : float
+    `codes` (n_rows,); `weights` (n_rows,) or None.
     """
     n_classes = int(codes.max()) + 1
     if scoring == "roc_auc":

@@ -11,14 +11,7 @@ __all__ = ["tell_streaming"]
 def tell_streaming(told: dict[str, Any]) -> Iterator[Check]:
     """The sample, and the score outside it.
 
-    Parameters
-    ----------
-    told : dict
-        From `Streamed.finish`.
-
-    Yields
-    ------
-    Check
+    `told`: from `Streamed.finish`.
     """
     final = told["parts"]["final model"].replace("streamed: ", "").replace("sample: ", "")
     yield Check(

@@ -52,39 +52,20 @@ _NORMAL_90 = 1.6448536269514722
 
 @dataclass(frozen=True)
 class Choice:
-    """One model size of one method.
-
-    Attributes
-    ----------
-    method : str
-    place : int
-        Place of the level on the path of the method.
-    level : float
-        The level: a number of features, or the parameter that the method's path varies.
-    n_features : float
-        Number of counted features of the model that is trained on all rows.
-    """
+    """One model size of one method."""
 
     method: str
-    place: int
-    level: float
-    n_features: float
+    place: int  # place of the level on the path of the method
+    level: float  # the level: a number of features, or the parameter that the method's path varies
+    n_features: float  # number of counted features of the model that is trained on all rows
 
 
 @dataclass(frozen=True)
 class Behind:
-    """How far one candidate is behind another, from paired predictions.
+    """How far one candidate is behind another, from paired predictions."""
 
-    Attributes
-    ----------
-    difference : float
-        Score of the other minus that of this one.
-    error : float
-        Standard error of the difference.
-    """
-
-    difference: float
-    error: float
+    difference: float  # score of the other minus that of this one
+    error: float  # standard error of the difference
 
     @property
     def upper(self):
@@ -94,56 +75,33 @@ class Behind:
 
 @dataclass(frozen=True)
 class Honest:
-    """An honest score, of decisions as the saved model makes them.
+    """An honest score, of decisions as the saved model makes them."""
 
-    Attributes
-    ----------
-    score, low, high : float
-        Estimate and 95 % interval.
-    behind : float
-        Upper 95 % limit of how far the recommended model is behind the best one.
-    sensitivity, specificity : float or None
-        With a minimal sensitivity: their values on the rows that were not drawn.
-    n_draws : int
-    is_nested : bool
-        Whether the choice was repeated without each fold in turn (see `nested`).
-    predictions : Predictions or None
-        Of each row, by a choice in which it had no say.
-    found : ndarray of shape (n_classes,) or None
-        Share of each class that is found, mean over draws; None: that of `predictions`.
-    """
-
+    # score, low, high: estimate and 95 % interval.
     score: float
     low: float
     high: float
-    behind: float
+    behind: float  # upper 95 % limit of how far the recommended model is behind the best one
+    # sensitivity, specificity: with a minimal sensitivity: their values on the rows that were not
+    # drawn.
     sensitivity: float | None = None
     specificity: float | None = None
     n_draws: int = 0
+    # Whether the choice was repeated without each fold in turn (see `nested`).
     is_nested: bool = False
+    # Of each row, by a choice in which it had no say.
     predictions: Predictions | None = field(default=None, repr=False, compare=False)
+    # (n_classes,) or None: share of each class that is found, mean over draws; None: that of
+    # `predictions`.
     found: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
 
 class Candidates:
     """All levels of all methods, one after the other, and the rule applied to them.
 
-    Parameters
-    ----------
-    results : list of MethodResult
-        Results with scores. Their `errors` are set.
-    codes : ndarray of int of shape (n_rows,)
-        True classes.
-    n_classes : int
-    scoring : str
-    minimize : {"overall", "per-sample"}
-    tolerance : float
-    groups : ndarray of int of shape (n_rows,) or None
-    weights : ndarray of shape (n_rows,) or None
-        Sample weights.
-    seed : int
-    n_folds : int or None
-        Folds that the models were trained in; None: models that do not depend on rows.
+    `results`: results with scores. Their `errors` are set. `codes` (n_rows,): True classes.
+    `groups` (n_rows,) or None. `weights` (n_rows,) or None: sample weights. `n_folds`: folds that
+    the models were trained in; None: models that do not depend on rows.
     """
 
     def __init__(
@@ -332,19 +290,9 @@ def _share_right(labels, codes):
 def estimate(candidates, problem=None, *, positive=None, min_sensitivity=None, decided=None):
     """Honest score of the rule's choice.
 
-    Parameters
-    ----------
-    candidates : Candidates
-    problem : Problem or None
-        Of the candidates; None: no predictions of rows are returned.
-    positive, min_sensitivity : int, float, or None
-    decided : callable or None
-        Returns the labels of a level of a result as the saved model decides, if other than those
-        that the choice is made by.
-
-    Returns
-    -------
-    honest : Honest
+    `problem`: of the candidates; None: no predictions of rows are returned. `decided`: returns the
+    labels of a level of a result as the saved model decides, if other than those that the choice
+    is made by.
     """
     left_out = LeftOut(candidates, positive, min_sensitivity, decided)
     out, behind, rates, found = [], [], [], []

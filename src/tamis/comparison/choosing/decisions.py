@@ -66,20 +66,9 @@ def decide_rows(
 ) -> NDArray[np.intp]:
     """Class indices as the saved model decides.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_rows, n_classes)
-        As a path gives them: not calibrated.
-    problem : Problem
-    settings : Settings
-    threshold : float or None
-        For the probability of the positive class.
-    temperature : float, or ndarray of shape (n_rows, 1)
-        Calibrates the probabilities; only expected costs depend on it.
-
-    Returns
-    -------
-    labels : ndarray of int of shape (n_rows,)
+    `probabilities` (n_rows, n_classes): as a path gives them: not calibrated. `threshold`: for the
+    probability of the positive class. `temperature` (n_rows, 1): calibrates the probabilities;
+    only expected costs depend on it. Returns `labels` (n_rows,).
     """
     if settings.misclassification is None:
         return decide(probabilities, settings.positive, threshold)

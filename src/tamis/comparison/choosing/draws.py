@@ -21,26 +21,14 @@ def n_draws_for(n_rows):
 
 @dataclass(frozen=True)
 class Draws:
-    """Bootstrap draws of the rows; every iteration gives the same draws.
+    """Bootstrap draws of the rows; every iteration gives the same draws."""
 
-    Attributes
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-    n_classes : int
-    groups : ndarray of int of shape (n_rows,) or None
-        Rows that are drawn together.
-    n_draws : int or None
-        None: by the number of rows (`n_draws_for`).
-    seed : int
-    weights : ndarray of shape (n_rows,) or None
-        Sample weights; a class with only zero weights counts as absent.
-    """
-
-    codes: np.ndarray
+    codes: np.ndarray  # (n_rows,)
     n_classes: int
-    groups: np.ndarray | None
-    n_draws: int | None = None
+    groups: np.ndarray | None  # (n_rows,) or None: rows that are drawn together
+    n_draws: int | None = None  # None: by the number of rows (`n_draws_for`)
     seed: int = 0
+    # (n_rows,) or None: sample weights; a class with only zero weights counts as absent.
     weights: np.ndarray | None = None
 
     def __iter__(self):

@@ -30,15 +30,8 @@ _N_POSTERIOR = 1000
 def cost_matrix(given: Mapping[Any, float], classes: NDArray) -> NDArray[np.float64]:
     """Costs of all errors: 1, except those given.
 
-    Parameters
-    ----------
-    given : mapping of "true:predicted", or (true, predicted), to float
-    classes : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    costs : ndarray of shape (n_classes, n_classes)
-        True classes in rows; 0 on the diagonal.
+    `classes` (n_classes,). Returns `costs` (n_classes, n_classes): True classes in rows; 0 on the
+    diagonal.
 
     Examples
     --------
@@ -101,21 +94,9 @@ def describe_costs(
 ) -> dict[str, Any]:
     """Mean costs of deciding by cost, by probability, and always for the best single class.
 
-    Parameters
-    ----------
-    rows : Rows
-        All rows of the problem.
-    costs : ndarray of shape (n_classes, n_classes)
-    labels : ndarray of int of shape (n_rows,)
-        Decisions by cost.
-    probabilities : ndarray of shape (n_rows, n_classes)
-    problem : Problem
-    is_honest : bool
-        Whether the rows had no say in the choice of the model.
-
-    Returns
-    -------
-    described : dict
+    `rows`: all rows of the problem; `costs` (n_classes, n_classes); `labels` (n_rows,): decisions
+    by cost; `probabilities` (n_rows, n_classes); `is_honest`: whether the rows had no say in the
+    choice of the model.
     """
     plain = probabilities.argmax(axis=1)
     weights = np.ones(rows.codes.size) if rows.weights is None else rows.weights

@@ -15,22 +15,10 @@ __all__ = ["LeftOut"]
 class LeftOut:
     """Scores of places on the rows that were not drawn, and one prediction for each row.
 
-    Parameters
-    ----------
-    candidates : Candidates
-    positive, min_sensitivity : int, float, or None
-    decided : callable or None
-        Returns the labels of a level of a result, (n_repeats, n_rows), as the saved model decides;
-        None: those that the choice was made by.
-
-    Attributes
-    ----------
-    places : ndarray of int of shape (n_rows,)
-        What the first draw without the row chose; -1 for rows that were in all draws.
-    labels : ndarray of int of shape (n_rows,)
-        Class that it predicts.
-    labels_of : callable
-        Labels of a place, (n_repeats, n_rows).
+    `decided`: returns the labels of a level of a result, (n_repeats, n_rows), as the saved model
+    decides; None: those that the choice was made by. `places` (n_rows,): what the first draw
+    without the row chose; -1 for rows that were in all draws. `labels` (n_rows,): class that it
+    predicts. `labels_of`: labels of a place, (n_repeats, n_rows).
     """
 
     def __init__(self, candidates, positive, min_sensitivity, decided=None):

@@ -35,15 +35,7 @@ def is_nested(n_rows, n_folds):
 def pair_folds(folds, seed):
     """One fold per pair of folds of the first repeat: training leaves out both.
 
-    Parameters
-    ----------
-    folds : list of Fold
-    seed : int
-
-    Returns
-    -------
-    pairs : list of Fold
-        `repeat` and `number` are the numbers of the two; `test` has the rows of both.
+    Returns `pairs`: `repeat` and `number` are the numbers of the two; `test` has the rows of both.
     """
     first = [fold for fold in folds if fold.repeat == 0]
     pairs = []
@@ -59,24 +51,11 @@ def pair_folds(folds, seed):
 def estimate_nested(problem, settings, results, pairs, folds, spread):
     """Honest score of the rule's choice, where the choice is repeated without each fold.
 
-    Parameters
-    ----------
-    problem : Problem
-    settings : Settings
-    results : list of MethodResult
-        Results with scores, of all folds.
-    pairs : dict of str to list of (Task, Outcome)
-        Of every method, for `pair_folds`.
-    folds : list of Fold
-        Those of the first repeat are used.
-    spread : Honest
-        The bootstrap's estimate. The returned interval is the smallest that contains both the
-        bootstrap's interval and the same interval moved to the nested score, because a nested
-        score of few rows is unbiased but varies much with the folds.
-
-    Returns
-    -------
-    honest : Honest
+    `results`: results with scores, of all folds. `pairs`: of every method, for `pair_folds`.
+    `folds`: those of the first repeat are used. `spread`: the bootstrap's estimate. The returned
+    interval is the smallest that contains both the bootstrap's interval and the same interval
+    moved to the nested score, because a nested score of few rows is unbiased but varies much with
+    the folds.
     """
     codes, n_classes = problem.codes, problem.classes.size
     chosen, best = (Predictions.empty(codes.size, n_classes) for _ in range(2))

@@ -22,17 +22,7 @@ def complete(
 ) -> tuple[str, float]:
     """A method and a number of features; what is not named is that of the comparison's own model.
 
-    Parameters
-    ----------
-    method : str or None
-    n_features : float or None
-    own : (str, float)
-        Method and number of features (per sample, if it asks) of the comparison's own model.
-
-    Returns
-    -------
-    method : str
-    n_features : float
+    `own`: method and number of features (per sample, if it asks) of the comparison's own model.
     """
     if n_features is None and method not in (None, own[0]):
         is_asked = find_method(method).asks
@@ -53,20 +43,9 @@ def pick_choice(
 ) -> tuple[Comparison, Choice]:
     """Find the method and level that a user picks.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    method, n_features, without, readable
-        As in `Comparison.pick`.
-    own : (str, float) or None
-        As in `complete`; None: of the recommended model.
-
-    Returns
-    -------
-    comparison : Comparison
-        Another one if features are left out.
-    choice : Choice
-        Of that comparison.
+    `method`, `n_features`, `without`, `readable`: as in `Comparison.pick`. `own`: as in
+    `complete`; None: of the recommended model. Returns `comparison`: another one if features are
+    left out; `choice`: of that comparison.
     """
     if readable:
         choice = find_readable(comparison, method, n_features)

@@ -26,17 +26,11 @@ __all__ = ["Predictions", "tabulate", "temper"]
 
 @dataclass
 class Predictions:
-    """Predictions of all rows.
+    """Predictions of all rows."""
 
-    Attributes
-    ----------
-    probabilities : ndarray of shape (n_rows, n_classes)
-        Calibrated; for equal priors if all classes have equal weight.
-    labels : ndarray of int of shape (n_rows,)
-        Predicted classes: with a minimal sensitivity, by a threshold.
-    """
-
+    # (n_rows, n_classes): calibrated; for equal priors if all classes have equal weight.
     probabilities: NDArray[np.float64]
+    # (n_rows,): predicted classes: with a minimal sensitivity, by a threshold.
     labels: NDArray[np.intp]
 
     @classmethod
@@ -55,15 +49,7 @@ def temper(probabilities: NDArray, temperature: float | NDArray) -> NDArray[np.f
 def tabulate(comparison: Comparison) -> dict[str, Any]:
     """The honest predictions of all rows, as columns.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        With an honest score.
-
-    Returns
-    -------
-    columns : dict of str to list
-        See `Comparison.honest_predictions`.
+    `comparison`: with an honest score. Returns `columns`: see `Comparison.honest_predictions`.
     """
     honest, table, problem = comparison.honest, comparison.data, comparison.problem
     if honest is None or honest.predictions is None or table is None:

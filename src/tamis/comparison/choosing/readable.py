@@ -27,18 +27,8 @@ def find_readable(
 ) -> Choice:
     """The model that the rule recommends among those that can be read.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    method : str or None
-        Only of this method.
-    n_features : float or None
-        Only with at most so many features.
-
-    Returns
-    -------
-    choice : Choice
-        InputError is raised if there is none.
+    `method`: only of this method; `n_features`: only with at most so many features. Returns
+    `choice`: InputError is raised if there is none.
     """
     candidates = comparison.candidates
     allowed = np.zeros(0, dtype=bool)
@@ -70,16 +60,8 @@ def _can_be_taken(method):
 def describe_readable(comparison: Comparison) -> dict[str, Any]:
     """The best model that can be read, and the best that fits on a card; None where none is.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        With candidates.
-
-    Returns
-    -------
-    told : dict of str to (dict or None)
-        "best" and "card", each with the method, its title and head, the number of features and
-        the score with its standard error.
+    `comparison`: with candidates. Returns `told`: "best" and "card", each with the method, its
+    title and head, the number of features and the score with its standard error.
     """
     n_kept = int(np.count_nonzero(comparison.problem.kept))
     limits = {"best": None, "card": CARD_FEATURES - n_kept}

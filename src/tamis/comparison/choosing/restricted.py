@@ -32,19 +32,9 @@ __all__ = ["exclude_features"]
 def exclude_features(comparison: Comparison, method: str, names: Sequence[str]) -> Comparison:
     """Cross-validate one method again without some features.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    method : str
-        A method that was finished.
-    names : sequence of str
-        Features, feature groups, or columns they come from.
-
-    Returns
-    -------
-    comparison : Comparison
-        With the new results of the method, without other methods that use the features, and
-        without a recommendation.
+    `method`: a method that was finished; `names`: features, feature groups, or columns they come
+    from. Returns `comparison`: with the new results of the method, without other methods that use
+    the features, and without a recommendation.
     """
     known = comparison.result(method)
     if known is None:

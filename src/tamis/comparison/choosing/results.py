@@ -30,49 +30,31 @@ __all__ = [
 
 @dataclass
 class MethodResult:
-    """Out-of-fold predictions of one method, at all its levels.
-
-    Attributes
-    ----------
-    method : Method
-    levels : tuple of float
-        From the sparsest to the fullest.
-    probabilities : ndarray of float32 of shape (n_levels, n_repeats, n_rows, n_classes)
-    selected : ndarray of shape (n_levels, n_features)
-        Share of folds whose model uses each counted feature.
-    overall : ndarray of shape (n_levels,)
-        Number of counted features that the model trained on all rows can need.
-    per_sample, most_per_sample, cost : ndarray of shape (n_levels,)
-        Number of features per sample, its mean and its 95th percentile, and their mean cost. A
-        method that does not ask uses those of the model for every sample.
-    seconds : float
-        Seconds of all tasks.
-    fold_sizes : ndarray of shape (n_levels, n_folds) or None
-        Number of counted features of the models of each fold, in the first repeat.
-    labels : ndarray of a small unsigned integer of shape (n_levels, n_repeats, n_rows)
-        Predicted classes.
-    thresholds : ndarray of shape (n_levels,) or None
-        Thresholds for the probability of the positive class.
-    scores : ndarray of shape (n_levels,)
-        Mean over repeats of the score of the pooled predictions.
-    errors : ndarray of shape (n_levels,)
-        Standard errors.
-    """
+    """Out-of-fold predictions of one method, at all its levels."""
 
     method: Method
-    levels: tuple[float, ...]
-    probabilities: np.ndarray
+    levels: tuple[float, ...]  # from the sparsest to the fullest
+    probabilities: np.ndarray  # (n_levels, n_repeats, n_rows, n_classes)
+    # (n_levels, n_features): share of folds whose model uses each counted feature.
     selected: np.ndarray
+    # (n_levels,): number of counted features that the model trained on all rows can need.
     overall: np.ndarray
+    # per_sample, most_per_sample, cost: (n_levels,): number of features per sample, its mean and
+    # its 95th percentile, and their mean cost. A method that does not ask uses those of the model
+    # for every sample.
     per_sample: np.ndarray
     most_per_sample: np.ndarray
     cost: np.ndarray
-    seconds: float
+    seconds: float  # seconds of all tasks
+    # (n_levels, n_folds) or None: number of counted features of the models of each fold, in the
+    # first repeat.
     fold_sizes: np.ndarray | None = None
-    labels: np.ndarray | None = None
+    labels: np.ndarray | None = None  # (n_levels, n_repeats, n_rows): predicted classes
+    # (n_levels,) or None: thresholds for the probability of the positive class.
     thresholds: np.ndarray | None = None
+    # (n_levels,): mean over repeats of the score of the pooled predictions.
     scores: np.ndarray | None = None
-    errors: np.ndarray | None = None
+    errors: np.ndarray | None = None  # (n_levels,): standard errors
 
     def sparsity(self, minimize: str) -> NDArray:
         """The number of features to minimise: "overall" or "per-sample"."""
@@ -103,22 +85,9 @@ def count_features(outcome, problem):
 def collect(method, pairs, problem, settings, codes=None, whole=None):
     """Combine the outcomes of a method's tasks, and judge them.
 
-    Parameters
-    ----------
-    method : Method
-    pairs : list of (Task, Outcome)
-        All tasks of the method.
-    problem : Problem
-    settings : Settings
-    codes : ndarray of int of shape (n_rows,) or None
-        True classes, if other than those of the problem.
-    whole : Outcome or None
-        Of the training on all rows; None if the sizes do not depend on the rows (where some
-        features are constant in a fold, the largest is that of all rows).
-
-    Returns
-    -------
-    result : MethodResult
+    `pairs`: all tasks of the method. `codes` (n_rows,) or None: True classes, if other than those
+    of the problem. `whole`: of the training on all rows; None if the sizes do not depend on the
+    rows (where some features are constant in a fold, the largest is that of all rows).
     """
     pairs = sorted(pairs, key=lambda pair: (pair[0].fold.repeat, pair[0].fold.number))
     levels = pairs[0][0].levels
@@ -186,17 +155,8 @@ def find_threshold(scores, positive, wanted):
 def score_rows(codes, labels, probabilities, scoring, weights=None):
     """Score of predictions.
 
-    Parameters
-    ----------
-    codes, labels : ndarray of int of shape (n_rows,)
-        True and predicted classes.
-    probabilities : ndarray of shape (n_rows, n_classes)
-    scoring : str
-    weights : ndarray of shape (n_rows,) or None
-
-    Returns
-    -------
-    score : float
+    `codes`, `labels` (n_rows,): True and predicted classes; `probabilities` (n_rows, n_classes);
+    `weights` (n_rows,) or None.
     """
     if scoring == "roc_auc":
         return area_under_curve(codes, probabilities, weights)
@@ -209,20 +169,9 @@ def judge(
 ):
     """Set the labels, thresholds and scores of a result.
 
-    Parameters
-    ----------
-    result : MethodResult
-        Changed in place.
-    codes : ndarray of int of shape (n_rows,)
-        True classes.
-    scoring : str
-    positive : int or None
-        Class whose sensitivity must be at least `min_sensitivity`.
-    min_sensitivity : float or None
-    thresholds : ndarray of shape (n_levels,) or None
-        Known thresholds; None: find them.
-    weights : ndarray of shape (n_rows,) or None
-        Sample weights.
+    `result`: changed in place. `codes` (n_rows,): True classes. `positive`: class whose
+    sensitivity must be at least `min_sensitivity`. `thresholds` (n_levels,) or None: known
+    thresholds; None: find them. `weights` (n_rows,) or None: sample weights.
     """
     n_levels, n_repeats, n_rows, n_classes = result.probabilities.shape
     result.thresholds = None
@@ -262,18 +211,7 @@ def judge(
 def calibrate(result, at, problem, rows=slice(None)):
     """Find the temperature that calibrates the out-of-fold probabilities of a level.
 
-    Parameters
-    ----------
-    result : MethodResult
-    at : int
-        Place of the level.
-    problem : Problem
-    rows : ndarray of int or slice
-        Rows of the problem that the result is about.
-
-    Returns
-    -------
-    temperature : float
+    `at`: place of the level; `rows`: rows of the problem that the result is about.
     """
     n_repeats, _, n_classes = result.probabilities.shape[1:]
     p = result.probabilities[at].astype(np.float64).reshape(-1, n_classes)

@@ -48,19 +48,9 @@ _NORMAL_95 = 1.959963984540054
 def confusion(codes, labels, n_classes, weights=None):
     """Counts of true and predicted classes, (..., n_classes, n_classes).
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-        True classes.
-    labels : ndarray of int of shape (n_rows,)
-        Predicted classes.
-    n_classes : int
-    weights : ndarray of shape (n_rows,) or (n_samples, n_rows), or None
-        One weight per row (and per bootstrap sample); None: weight 1.
-
-    Returns
-    -------
-    counts : ndarray of shape (n_classes, n_classes) or (n_samples, n_classes, n_classes)
+    `codes` (n_rows,): True classes. `labels` (n_rows,): predicted classes. `weights` (n_rows,) or
+    (n_samples, n_rows), or None: one weight per row (and per bootstrap sample); None: weight 1.
+    Returns `counts` (n_classes, n_classes) or (n_samples, n_classes, n_classes).
     """
     cell = codes * n_classes + labels
     if weights is None or weights.ndim == 1:
@@ -74,16 +64,8 @@ def confusion(codes, labels, n_classes, weights=None):
 def score_confusion(counts, scoring):
     """Score of confusion matrices.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (..., n_classes, n_classes)
-        True classes in rows.
-    scoring : {"balanced_accuracy", "accuracy", "f1_macro", "mcc"}
-
-    Returns
-    -------
-    scores : ndarray of shape (...)
-        Classes without rows are ignored.
+    `counts` (..., n_classes, n_classes): True classes in rows. Returns `scores` (...): classes
+    without rows are ignored.
     """
     counts = np.asarray(counts, dtype=np.float64)
     right = np.diagonal(counts, axis1=-2, axis2=-1)
@@ -111,17 +93,9 @@ def area_under_curve(codes, probabilities, weights=None, nothing=0.5):
 
     Classes without rows, or without rows of other classes, are ignored.
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-    probabilities : ndarray of shape (n_rows, n_classes)
-    weights : ndarray of shape (n_rows,) or (n_samples, n_rows), or None
-    nothing : float
-        The area where there is nothing to compare.
-
-    Returns
-    -------
-    areas : float, or ndarray of shape (n_samples,)
+    `codes` (n_rows,); `probabilities` (n_rows, n_classes); `weights` (n_rows,) or (n_samples,
+    n_rows), or None; `nothing`: the area where there is nothing to compare. Returns `areas`
+    (n_samples,).
     """
     n_classes = probabilities.shape[1]
     classes = [1] if n_classes == 2 else range(n_classes)
@@ -161,16 +135,8 @@ def effective_sizes(codes, n_classes, groups=None, weights=None):
     :math:`(\sum_u W_u)^2 / \sum_u W_u^2` over the rows, or sample groups, of a class with the
     weights :math:`W_u`: a class of three patients counts as three rows, however many it has.
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-    n_classes : int
-    groups, weights : ndarray of shape (n_rows,) or None
-
-    Returns
-    -------
-    sizes : ndarray of shape (n_classes,)
-        0 for classes without rows.
+    `codes` (n_rows,); `groups`, `weights` (n_rows,) or None. Returns `sizes` (n_classes,): 0 for
+    classes without rows.
     """
     units = np.arange(codes.size) if groups is None else groups
     units, unit_of = np.unique(units * n_classes + codes, return_inverse=True)
@@ -183,19 +149,9 @@ def effective_sizes(codes, n_classes, groups=None, weights=None):
 def cautious_interval(counts, scoring, seed=0, sizes=None):
     """A 95 % interval of a score that does not shrink to a point if all rows are correct.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_classes, n_classes)
-        True classes in rows.
-    scoring : {"balanced_accuracy", "accuracy", "f1_macro", "mcc"}
-    seed : int
-    sizes : ndarray of shape (n_classes,) or None
-        Effective numbers of independent rows of each class; None: the counts.
-
-    Returns
-    -------
-    low, high : float
-        Percentiles over 1,000 confusion matrices from the posterior.
+    `counts` (n_classes, n_classes): True classes in rows. `sizes` (n_classes,) or None: effective
+    numbers of independent rows of each class; None: the counts. Returns `low`, `high`: percentiles
+    over 1,000 confusion matrices from the posterior.
     """
     generator = make_generator(seed, "limits of a perfect score")
     counts = np.asarray(counts, dtype=np.float64)
@@ -216,15 +172,7 @@ def cautious_area(area, sizes):
     as large as their mean. With more than two classes, the intervals of each class against the
     others are averaged.
 
-    Parameters
-    ----------
-    area : float
-    sizes : ndarray of shape (n_classes,)
-        Rows per class; classes without rows are ignored.
-
-    Returns
-    -------
-    low, high : float
+    `sizes` (n_classes,): rows per class; classes without rows are ignored.
     """
     sizes = np.asarray(sizes, dtype=np.float64)
     sizes = sizes[sizes > 0]
@@ -256,16 +204,7 @@ def _newcombe_low(area, n_one, n_other):
 
 
 def wilson(part, whole):
-    """Wilson's 95 % interval of a ratio [3]_; None if the denominator is 0.
-
-    Parameters
-    ----------
-    part, whole : float
-
-    Returns
-    -------
-    interval : list of float, or None
-    """
+    """Wilson's 95 % interval of a ratio [3]_; None if the denominator is 0."""
     if whole == 0:
         return None
     z2, share = _NORMAL_95**2, part / whole
@@ -286,19 +225,9 @@ def within_range(score, scoring):
 def class_table(codes, labels, probabilities, classes, weights=None):
     """Sensitivity, specificity, predictive values and area under the curve of each class.
 
-    Parameters
-    ----------
-    codes, labels : ndarray of int of shape (n_rows,)
-        True and predicted classes.
-    probabilities : ndarray of shape (n_rows, n_classes)
-    classes : ndarray of shape (n_classes,)
-    weights : ndarray of shape (n_rows,) or None
-        Sample weights.
-
-    Returns
-    -------
-    table : dict of str to dict
-        None where the denominator of a ratio is 0.
+    `codes`, `labels` (n_rows,): True and predicted classes; `probabilities` (n_rows, n_classes);
+    `classes` (n_classes,); `weights` (n_rows,) or None: sample weights. Returns `table`: None
+    where the denominator of a ratio is 0.
     """
     counts = confusion(codes, labels, classes.size, weights)
     total, table = counts.sum(), {}

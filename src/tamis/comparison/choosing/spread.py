@@ -40,25 +40,13 @@ _CHUNK = 2_000_000
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows with their true classes, of which predictions are scored.
+    """Rows with their true classes, of which predictions are scored."""
 
-    Attributes
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-    n_classes : int
-    scoring : str
-    groups : ndarray of int of shape (n_rows,) or None
-        Rows that are drawn together.
-    weights : ndarray of shape (n_rows,) or None
-        Sample weights.
-    seed : int
-    """
-
-    codes: NDArray
+    codes: NDArray  # (n_rows,)
     n_classes: int
     scoring: str
-    groups: NDArray | None = None
-    weights: NDArray | None = None
+    groups: NDArray | None = None  # (n_rows,) or None: rows that are drawn together
+    weights: NDArray | None = None  # (n_rows,) or None: sample weights
     seed: int = 0
 
     @classmethod
@@ -134,20 +122,10 @@ class Rows:
     ) -> dict[str, Any]:
         """Counts and score of predictions as plain values; no score for too few rows.
 
-        Parameters
-        ----------
-        labels : ndarray of int of shape (n_rows,)
-        probabilities : ndarray of shape (n_rows, n_classes)
-        classes : ndarray of shape (n_classes,)
-            Names of the classes.
-        positive : int or None
-            Class whose sensitivity and specificity are added; None: the second of two.
-
-        Returns
-        -------
-        described : dict
-            "rows", "classes" (rows of each), "score", "interval_95", and "not_scored": why there
-            is no score, or None.
+        `labels` (n_rows,). `probabilities` (n_rows, n_classes). `classes` (n_classes,): names of
+        the classes. `positive`: class whose sensitivity and specificity are added; None: the
+        second of two. Returns `described`: "rows", "classes" (rows of each), "score",
+        "interval_95", and "not_scored": why there is no score, or None.
         """
         if self.weights is not None and (self.weights == 0).any():
             rows = np.flatnonzero(self.weights)
@@ -183,15 +161,7 @@ class Rows:
 
         Its number of rows is the effective one: a sample group counts as one row.
 
-        Parameters
-        ----------
-        right, some : ndarray of bool of shape (n_rows,)
-
-        Returns
-        -------
-        share : float or None
-            None if there is no such row.
-        interval : list of float, or None
+        `right`, `some` (n_rows,). Returns `share`: None if there is no such row; `interval`.
         """
         rows = self.take(np.flatnonzero(some))
         size = rows.size_of_all

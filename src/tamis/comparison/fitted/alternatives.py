@@ -29,20 +29,8 @@ _SWAP, _SCREENED, _SWAP_TIME = 1.5e-7, 100, 1.2
 def find_alternatives(method: Method, trained: Trained, place: int, k: int) -> dict[str, Any]:
     """Find the panels that are nearly as good, and what they share.
 
-    Parameters
-    ----------
-    method : Method
-    trained : Trained
-        The path on all rows.
-    place : int
-        Place of the level.
-    k : int
-        Number of features.
-
-    Returns
-    -------
-    told : dict
-        Plain values, or the "reason" why there are none.
+    `trained`: the path on all rows; `place`: place of the level; `k`: number of features. Returns
+    `told`: plain values, or the "reason" why there are none.
     """
     if method.ranks == "one by one":
         return _near_optimal(trained, method.metric, k)

@@ -45,26 +45,14 @@ _TIES = 1e-9
 
 @dataclass
 class CalibrationRows:
-    """Rows that were set aside before anything else.
+    """Rows that were set aside before anything else."""
 
-    Attributes
-    ----------
-    table : Table
-        The rows.
-    groups : ndarray of int of shape (n_rows,) or None
-        Their sample groups, with copies of a row in one.
-    options : Options
-    classes : ndarray
-        Labels of the training rows; set before any model is trained.
-    questions : Questions or None
-        The answer to --max-error and --max-miss.
-    """
-
-    table: Table
-    groups: NDArray | None
+    table: Table  # the rows
+    groups: NDArray | None  # (n_rows,) or None: their sample groups, with copies of a row in one
     options: Options
+    # Labels of the training rows; set before any model is trained.
     classes: NDArray = field(default_factory=lambda: np.empty(0))
-    questions: Questions | None = None
+    questions: Questions | None = None  # the answer to --max-error and --max-miss
 
     @property
     def codes(self) -> NDArray[np.intp]:
@@ -113,16 +101,8 @@ class CalibrationRows:
     def announce(self, classes: NDArray, codes: NDArray, methods: Sequence[str]) -> list[str]:
         """What will be guaranteed; raises InputError if the rows are too few for it.
 
-        Parameters
-        ----------
-        classes, codes : ndarray
-            Labels of the training rows, and the index of each row's.
-        methods : sequence of str
-            Methods that take part.
-
-        Returns
-        -------
-        notes : list of str
+        `classes`, `codes`: labels of the training rows, and the index of each row's; `methods`:
+        methods that take part.
         """
         self.classes = classes
         lost = np.union1d(np.setdiff1d(self.labels, classes), classes[np.bincount(codes) < 2])
@@ -186,14 +166,7 @@ class CalibrationRows:
     def calibrate(self, model: TableModel) -> Promised:
         """Give a model what its prediction sets need, and the threshold that was asked for.
 
-        Parameters
-        ----------
-        model : TableModel
-            Trained on the other rows; changed in place.
-
-        Returns
-        -------
-        promised : Promised
+        `model`: trained on the other rows; changed in place.
         """
         if self.limits_questions:  # rows that choose a model cannot calibrate its sets as well
             return Promised()
@@ -224,16 +197,8 @@ class CalibrationRows:
     def answers(self, model: TableModel, uncounted: set[str]) -> tuple[NDArray, NDArray, NDArray]:
         """What a model that asks does with the rows: which are wrong, questions and costs.
 
-        Parameters
-        ----------
-        model : TableModel
-        uncounted : set of str
-            Features that are not counted as questions.
-
-        Returns
-        -------
-        is_wrong : ndarray of bool of shape (n_rows,)
-        n_questions, cost : ndarray of shape (n_rows,)
+        `uncounted`: features that are not counted as questions. Returns `is_wrong` (n_rows,);
+        `n_questions`, `cost` (n_rows,).
         """
         acquired = model.estimator.acquire(model.prepare(self._columns(model)))
         labels, _ = model.decided(acquired.probabilities)
@@ -247,14 +212,8 @@ class CalibrationRows:
     ) -> None:
         """Find the model with the fewest questions whose errors are shown to be rare.
 
-        Parameters
-        ----------
-        models : sequence of TableModel
-            Of all levels of the datum-wise method, from few questions to many.
-        result : MethodResult
-            Of the method.
-        uncounted : set of str
-            Features that are not counted as questions.
+        `models`: of all levels of the datum-wise method, from few questions to many; `result`: of
+        the method; `uncounted`: features that are not counted as questions.
         """
         from tamis.datumwise.calibration import calibrate_levels  # here, so that others start fast
 
@@ -281,14 +240,9 @@ class CalibrationRows:
     ) -> None:
         """Calibrate a model, and add what is guaranteed about it to the results.
 
-        Parameters
-        ----------
-        metrics : dict
-            The content of `metrics.json`; changed in place.
-        model : TableModel or None
-            Trained on the other rows; changed in place. None: nothing was finished.
-        choice, usual : Choice or None
-            Method and level of the model, and of the ordinary recommendation.
+        `metrics`: the content of `metrics.json`; changed in place. `model`: trained on the other
+        rows; changed in place. None: nothing was finished. `choice`, `usual`: method and level of
+        the model, and of the ordinary recommendation.
         """
         promised = Promised() if model is None else self.calibrate(model)
         told = self.describe(metrics["data"]["rows"], model, promised)

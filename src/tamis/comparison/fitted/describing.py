@@ -33,46 +33,23 @@ _PENDING = {"description": "the run ended before the model was described; repeat
 
 @dataclass
 class Fitted:
-    """A model of a comparison.
-
-    Attributes
-    ----------
-    model : TableModel
-    records : list of dict
-        Its features: see `tamis.comparison.fitted.final.describe_features`.
-    metrics : dict
-        The content of `metrics.json`.
-    trained : Trained
-        The path that it is from.
-    of_sample : TableModel
-        The model that was trained on the rows of the comparison, if the table is a sample.
-    trained_on : str or None
-        Rows that the model was trained on, if the table is a sample.
-    is_described : bool
-        Whether records and metrics are complete.
-    """
+    """A model of a comparison."""
 
     model: TableModel
+    # Its features: see `tamis.comparison.fitted.final.describe_features`.
     records: list[dict[str, Any]]
-    metrics: dict[str, Any]
-    trained: Trained
+    metrics: dict[str, Any]  # the content of `metrics.json`
+    trained: Trained  # the path that it is from
+    # The model that was trained on the rows of the comparison, if the table is a sample.
     of_sample: TableModel
-    trained_on: str | None
-    is_described: bool = False
+    trained_on: str | None  # rows that the model was trained on, if the table is a sample
+    is_described: bool = False  # whether records and metrics are complete
 
 
 def fit_model(comparison: Comparison, choice: Choice) -> Fitted:
     """Train and calibrate the model of one method and level.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-
-    Returns
-    -------
-    fitted : Fitted
-        Not described yet.
+    Returns `fitted`: not described yet.
     """
     model, trained = fit_final(comparison, choice, comparison._trained.get(choice.method))
     of_sample, trained_on = model, None
@@ -97,12 +74,7 @@ def fit_model(comparison: Comparison, choice: Choice) -> Fitted:
 def describe(comparison: Comparison, choice: Choice, fitted: Fitted) -> None:
     """Describe a model in its records and metrics; parts that fail are in "not_described".
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-    fitted : Fitted
-        Changed in place.
+    `fitted`: changed in place.
     """
     if fitted.metrics["model"]["recommended"]:
         clinical, failed = comparison.clinical, dict(comparison.not_described)
@@ -140,20 +112,9 @@ def save_first(
 ) -> list[str]:
     """Write the model, and what needs no further work, before anything else can fail.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-    folder : RunFolder
-    guard : bool
-        Whether to quote cells of tables that a spreadsheet would read as formulas.
-    predictions : bool
-        Whether to write the honest predictions of all rows.
-
-    Returns
-    -------
-    messages : list of str
-        Messages about the files.
+    `guard`: whether to quote cells of tables that a spreadsheet would read as formulas;
+    `predictions`: whether to write the honest predictions of all rows. Returns `messages`:
+    messages about the files.
     """
     fitted = comparison.fit_choice(choice)
     assert comparison.data is not None
@@ -175,10 +136,7 @@ def save_first(
 def save_rest(comparison: Comparison, choice: Choice, folder: RunFolder, guard: bool) -> None:
     """Describe the model, and write its features and metrics again.
 
-    Parameters
-    ----------
-    comparison, choice, folder, guard
-        As in `save_first`.
+    `comparison`, `choice`, `folder`, `guard`: as in `save_first`.
     """
     _, records, metrics = comparison.fitted(choice)
     folder.write_features(records, guard)

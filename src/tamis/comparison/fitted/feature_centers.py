@@ -14,20 +14,9 @@ __all__ = ["class_centers"]
 def class_centers(part, features, has_medians):
     """The centers of some features, and for which class each speaks.
 
-    Parameters
-    ----------
-    part : Part
-        All rows.
-    features : ndarray of int
-        Counted features.
-    has_medians : bool
-        Whether the centers of numbers are medians; those of categories are always shares.
-
-    Returns
-    -------
-    told : dict of int to dict
-        By feature: "centers" (by class a number, or a dict from categories to shares) and
-        "stands_out".
+    `part`: all rows. `features`: counted features. `has_medians`: whether the centers of numbers
+    are medians; those of categories are always shares. Returns `told`: by feature: "centers" (by
+    class a number, or a dict from categories to shares) and "stands_out".
     """
     problem = replace(part.problem, encoded=part.preparation.pool(part.problem.encoded))
     sources, names = problem.preparation.sources, problem.preparation.columns

@@ -101,17 +101,8 @@ def _tested_metric(comparison):
 def outline_features(comparison, choice, trained):
     """The features of a model, best first, with what needs no work.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-    trained : Trained
-        The path on all rows, of `fit_final`.
-
-    Returns
-    -------
-    records : list of dict
-        As of `describe_features`; None (or nothing) for what is not known yet.
+    `trained`: the path on all rows, of `fit_final`. Returns `records`: as of `describe_features`;
+    None (or nothing) for what is not known yet.
     """
     problem, result, place = trained.part.problem, comparison.result(choice.method), choice.place
     sources = problem.preparation.sources
@@ -151,26 +142,14 @@ def _ordered(result, trained, place):
 def describe_features(comparison, choice, trained, failed):
     """Describe the features of a model, and what is guaranteed about them.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-    trained : Trained
-        The path on all rows, of `fit_final`.
-    failed : dict of str to str
-        Receives the parts that fail, with the reason.
-
-    Returns
-    -------
-    records : list of dict
-        One per feature, best first: "rank", "feature", "source", its importance (see
-        `importance`), "centers" (by class a number, or a dict from categories to
-        proportions), "stands_out", "stability" (proportion of folds), "frequency" and
-        "frequency_with_substitutes" (proportions of half-samples), "p", "q", "adjusted_p"
-        (Westfall-Young), "substitutes", "interchangeable",
-        "loss_if_replaced" and "kept"; None where a number is not known.
-    guarantees : dict
-        Statements about the model: see `tamis.comparison.fitted.panel_guarantees`.
+    `trained`: the path on all rows, of `fit_final`; `failed`: receives the parts that fail, with
+    the reason. Returns `records`: one per feature, best first: "rank", "feature", "source", its
+    importance (see `importance`), "centers" (by class a number, or a dict from categories to
+    proportions), "stands_out", "stability" (proportion of folds), "frequency" and
+    "frequency_with_substitutes" (proportions of half-samples), "p", "q", "adjusted_p"
+    (Westfall-Young), "substitutes", "interchangeable", "loss_if_replaced" and "kept"; None where a
+    number is not known; `guarantees`: statements about the model: see
+    `tamis.comparison.fitted.panel_guarantees`.
     """
     part, problem, settings = trained.part, trained.part.problem, comparison.settings
     result, place = comparison.result(choice.method), choice.place
@@ -291,17 +270,7 @@ def _substitutes(part, features, limit):
 
 
 def train_final(comparison, result):
-    """Train one method on all rows, at all its levels.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    result : MethodResult
-
-    Returns
-    -------
-    trained : Trained
-    """
+    """Train one method on all rows, at all its levels."""
     problem, settings = comparison.problem, comparison.settings
     part = problem.train_part(np.arange(problem.n_rows), problem.codes, settings.seed)
     # All levels, as in the folds: a level may depend on the others of its path. One thread, as
@@ -313,20 +282,8 @@ def train_final(comparison, result):
 def make_model(comparison, result, place, trained, prepare=None):
     """The model of one level, reduced to its columns.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    result : MethodResult
-    place : int
-        Place of the level.
-    trained : Trained
-        From `train_final`.
-    prepare : callable or None
-        Returns the preparation of some columns; None: learned from the rows of the comparison.
-
-    Returns
-    -------
-    model : TableModel
+    `place`: place of the level. `trained`: from `train_final`. `prepare`: returns the preparation
+    of some columns; None: learned from the rows of the comparison.
     """
     problem, settings = comparison.problem, comparison.settings
     part = trained.part
@@ -365,18 +322,8 @@ def make_model(comparison, result, place, trained, prepare=None):
 def fit_final(comparison, choice, trained=None):
     """Train one method at one level on all rows.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-    trained : Trained or None
-        The method's path, if it was trained on all rows already.
-
-    Returns
-    -------
-    model : TableModel
-    trained : Trained
-        The path on all rows, for `describe_features`.
+    `trained`: the method's path, if it was trained on all rows already. Returns `model`;
+    `trained`: the path on all rows, for `describe_features`.
     """
     result = next(r for r in comparison.results if r.method.name == choice.method)
     trained = trained or train_final(comparison, result)

@@ -19,15 +19,7 @@ IMPORTANCES = {
 def importance_of(record: Mapping[str, Any]) -> tuple[str, float]:
     """The name and value of a feature's importance.
 
-    Parameters
-    ----------
-    record : mapping
-        A feature, as of `Comparison.fitted`.
-
-    Returns
-    -------
-    name : str
-    value : float
+    `record`: a feature, as of `Comparison.fitted`.
     """
     name = next(name for name in IMPORTANCES if name in record)
     return name, record[name]

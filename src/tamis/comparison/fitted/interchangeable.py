@@ -35,19 +35,10 @@ _MOST_VALUES, _MOST_ROWS = 100_000_000, 20_000
 
 @dataclass(frozen=True)
 class Replacement:
-    """What the replacement of a feature by its substitute costs.
+    """What the replacement of a feature by its substitute costs."""
 
-    Attributes
-    ----------
-    substitutes : tuple of int
-        Counted features that replaced it, in some fold or other.
-    limit : float
-        Upper 95 % limit of the score that is lost.
-    is_interchangeable : bool
-    """
-
-    substitutes: tuple[int, ...]
-    limit: float
+    substitutes: tuple[int, ...]  # counted features that replaced it, in some fold or other
+    limit: float  # upper 95 % limit of the score that is lost
     is_interchangeable: bool
 
 
@@ -64,29 +55,12 @@ def replace_features(
 ) -> dict[int, Replacement]:
     """Replace each feature of a model by its substitute, and predict the folds.
 
-    Parameters
-    ----------
-    problem : Problem
-    method : Method
-    trained : Trained
-        The path on all rows.
-    place : int
-        Place of the level.
-    folds : sequence of Fold
-        Only those of the first repeat are used.
-    balanced : bool
-        Whether the score is balanced accuracy, or accuracy.
-    tolerance : float
-        Loss that does not matter.
-    correlation : float
-        Smallest absolute correlation of a substitute.
-
-    Returns
-    -------
-    replacements : dict of int to Replacement
-        By counted feature; without features that have no substitute in some fold. Empty for
-        methods that cannot be trained on given features, for more than 12 features and for large
-        data.
+    `trained`: the path on all rows; `place`: place of the level; `folds`: only those of the first
+    repeat are used; `balanced`: whether the score is balanced accuracy, or accuracy; `tolerance`:
+    loss that does not matter; `correlation`: smallest absolute correlation of a substitute.
+    Returns `replacements`: by counted feature; without features that have no substitute in some
+    fold. Empty for methods that cannot be trained on given features, for more than 12 features and
+    for large data.
     """
     folds = [fold for fold in folds if fold.repeat == 0]
     features = trained.features(place)

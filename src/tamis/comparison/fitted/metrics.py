@@ -59,17 +59,7 @@ def scores_vary(name, metrics):
 def summarise(comparison, choice, records):
     """All results as plain values, for JSON.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice or None
-        Method and level that are described as the model.
-    records : list of dict
-        Its features.
-
-    Returns
-    -------
-    metrics : dict
+    `choice`: method and level that are described as the model; `records`: its features.
     """
     problem, settings = comparison.problem, comparison.settings
     counts = np.bincount(problem.codes, minlength=problem.classes.size)
@@ -234,15 +224,7 @@ def _honest(honest, problem, settings):
 def kept_alone(comparison, choice):
     """Score of the kept columns alone, and what one level of a method adds to them.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-
-    Returns
-    -------
-    told : dict of str to float, or None
-        None if no columns are kept, or their score was not finished.
+    Returns `told`: None if no columns are kept, or their score was not finished.
     """
     result, candidates = comparison.result(KEPT_ALONE.name), comparison.candidates
     if result is None:

@@ -57,22 +57,15 @@ _FOLDS = "the proportion of folds is given"
 
 @dataclass
 class PanelGuarantees:
-    """Numbers about the features of one model.
+    """Numbers about the features of one model."""
 
-    Attributes
-    ----------
-    adjusted_p : ndarray of shape (n_features,)
-        Family-wise p-value of every counted feature; NaN where there is none.
-    frequency, with_substitutes : ndarray of shape (n_features,)
-        Proportion of half-samples that select a feature, and it or a substitute; NaN where
-        not known.
-    told : dict
-        Statements about the model as plain values, for `metrics.json`.
-    """
-
+    # (n_features,): family-wise p-value of every counted feature; NaN where there is none.
     adjusted_p: NDArray
+    # frequency, with_substitutes: (n_features,): proportion of half-samples that select a feature,
+    # and it or a substitute; NaN where not known.
     frequency: NDArray
     with_substitutes: NDArray
+    # Statements about the model as plain values, for `metrics.json`.
     told: dict[str, Any] = field(default_factory=dict)
 
 
@@ -90,29 +83,10 @@ def guarantee_features(
 ) -> PanelGuarantees:
     """Compute what is guaranteed about the features of one level of a method.
 
-    Parameters
-    ----------
-    problem : Problem
-    method : Method
-    trained : Trained
-        The path on all rows.
-    place : int
-        Place of the level.
-    levels : tuple of float
-        All levels.
-    seed : int
-    correlation : float
-        Correlation from which a feature is a substitute of another.
-    metric : {"l2", "l1"}
-        Of the test of all features, whichever method is described.
-    cache : dict
-        Keeps what does not depend on the level.
-    failed : dict of str to str
-        Receives the parts that fail, with the reason.
-
-    Returns
-    -------
-    guarantees : PanelGuarantees
+    `trained`: the path on all rows; `place`: place of the level; `levels`: all levels;
+    `correlation`: correlation from which a feature is a substitute of another; `metric`: of the
+    test of all features, whichever method is described; `cache`: keeps what does not depend on the
+    level; `failed`: receives the parts that fail, with the reason.
     """
     nothing = np.full(len(problem.names), np.nan)
     found = PanelGuarantees(nothing, nothing.copy(), nothing.copy())

@@ -67,20 +67,11 @@ def check_promises(options: Options) -> None:
 
 @dataclass(frozen=True)
 class Questions:
-    """The datum-wise model with the fewest questions whose errors are shown to be rare.
+    """The datum-wise model with the fewest questions whose errors are shown to be rare."""
 
-    Attributes
-    ----------
-    test : SequenceTest
-        From the most questions to the fewest.
-    choice : Choice or None
-        None if not even the first model passed.
-    n_questions, cost : Estimate or None
-        Of the choice, per row.
-    """
-
-    test: SequenceTest
-    choice: Choice | None
+    test: SequenceTest  # from the most questions to the fewest
+    choice: Choice | None  # None if not even the first model passed
+    # n_questions, cost: of the choice, per row.
     n_questions: Estimate | None
     cost: Estimate | None
 
@@ -108,15 +99,8 @@ class Questions:
 
 @dataclass(frozen=True)
 class Promised:
-    """A calibrated model's promises.
+    """A calibrated model's promises."""
 
-    Attributes
-    ----------
-    threshold : SensitivityThreshold or None
-        Found for --min-sensitivity with --confidence.
-    specificity : dict or None
-        Share of the other calibration rows that are not called positive, with its 95 % interval.
-    """
-
-    threshold: SensitivityThreshold | None = None
+    threshold: SensitivityThreshold | None = None  # found for --min-sensitivity with --confidence
+    # Share of the other calibration rows that are not called positive, with its 95 % interval.
     specificity: dict[str, Any] | None = None

@@ -42,14 +42,7 @@ def assay_errors(problem: Problem, settings: Settings) -> NDArray[np.float64]:
     The general one is for columns of numbers with more than two values that are not kept; those of
     single features take precedence.
 
-    Parameters
-    ----------
-    problem : Problem
-    settings : Settings
-
-    Returns
-    -------
-    errors : ndarray of shape (n_columns,)
+    Returns `errors` (n_columns,).
     """
     preparation, names = problem.preparation, problem.names
     sources = preparation.sources
@@ -91,19 +84,8 @@ def measure_again(
 ) -> dict[str, Any]:
     """How much of the score is lost when the held-out rows are measured again.
 
-    Parameters
-    ----------
-    problem : Problem
-    settings : Settings
-    result, place : MethodResult, int
-        The chosen method and level.
-    folds : sequence of Fold
-        Those of the first repeat are used.
-
-    Returns
-    -------
-    described : dict
-        Plain values.
+    `result`, `place`: the chosen method and level; `folds`: those of the first repeat are used.
+    Returns `described`: plain values.
     """
     errors = assay_errors(problem, settings)
     clean = np.zeros((problem.n_rows, problem.classes.size))

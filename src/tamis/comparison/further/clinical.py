@@ -45,16 +45,8 @@ _MISSING = "(missing)"
 def describe_clinical(comparison: Comparison) -> dict[str, Any]:
     """What the options for clinicians add to the results, as plain values.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        With a recommendation.
-
-    Returns
-    -------
-    described : dict
-        Any of "left_out_batches", "time_order", "subgroups", "misclassification",
-        "learning_curve" and "assay".
+    `comparison`: with a recommendation. Returns `described`: any of "left_out_batches",
+    "time_order", "subgroups", "misclassification", "learning_curve" and "assay".
     """
     problem, settings = comparison.problem, comparison.settings
     rows = Rows.of(problem, settings.scoring, settings.seed)
@@ -235,15 +227,8 @@ def subgroup_rows(values: NDArray) -> dict[str, NDArray[np.intp]]:
 
     As in a feature, few other words among such numbers are missing values.
 
-    Parameters
-    ----------
-    values : ndarray of object of shape (n_rows,)
-        Words, None where a value is missing.
-
-    Returns
-    -------
-    rows : dict of str to ndarray of int
-        In order; missing values are last.
+    `values` (n_rows,): words, None where a value is missing. Returns `rows`: in order; missing
+    values are last.
 
     Examples
     --------

@@ -39,24 +39,10 @@ def measure_class(
 ) -> dict[str, Any] | None:
     """How good the probabilities of a class are.
 
-    Parameters
-    ----------
-    is_class : ndarray of bool of shape (n_rows,)
-    probabilities : array-like of shape (n_rows,)
-        Of the class, for rows that trained nothing.
-    name : str
-        Of the class.
-    prevalence : float
-        Share of the class that the probabilities stand for.
-    weights, groups : ndarray of shape (n_rows,) or None
-        Sample weights, and sample groups, which count as one unit.
-    seed : int
-        Of the bootstrap.
-
-    Returns
-    -------
-    measured : dict or None
-        None if all rows are of the class, or none.
+    `is_class` (n_rows,); `probabilities` (n_rows,): of the class, for rows that trained nothing;
+    `name`: of the class; `prevalence`: share of the class that the probabilities stand for;
+    `weights`, `groups` (n_rows,) or None: sample weights, and sample groups, which count as one
+    unit; `seed`: of the bootstrap. Returns `measured`: None if all rows are of the class, or none.
     """
     y, p = np.asarray(is_class, dtype=bool), np.asarray(probabilities, dtype=np.float64)
     if y.all() or not y.any():

@@ -41,15 +41,9 @@ _INNER_FOLDS = 3
 class Split:
     """Rows that are held out, and the folds of the others by which the choice is made.
 
-    Attributes
-    ----------
-    stage : {"batch", "time"}
-    fold : Fold
-        All other rows, and those that are held out.
-    inner : list of Fold
-        Folds of the training rows; none if they cannot be divided, and nothing is predicted.
-    inner_stage : str
-        Stage of the tasks of the inner folds.
+    `fold`: all other rows, and those that are held out. `inner`: folds of the training rows; none
+    if they cannot be divided, and nothing is predicted. `inner_stage`: stage of the tasks of the
+    inner folds.
     """
 
     stage: str
@@ -64,37 +58,17 @@ class Split:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Predictions of rows that were held out.
-
-    Attributes
-    ----------
-    splits : list of Split
-    rows : ndarray of int
-        Rows that were predicted, ascending.
-    predictions : Predictions
-        Of these rows.
-    chosen : list of (str, float), or None
-        Method and level that were chosen for each split; None if nothing could be.
-    """
+    """Predictions of rows that were held out."""
 
     splits: list[Split]
-    rows: NDArray
-    predictions: Predictions
+    rows: NDArray  # rows that were predicted, ascending
+    predictions: Predictions  # of these rows
+    # Method and level that were chosen for each split; None if nothing could be.
     chosen: list[tuple[str, float] | None]
 
 
 def make_splits(problem: Problem, settings: Settings) -> list[Split]:
-    """The splits for the batches and times of a problem.
-
-    Parameters
-    ----------
-    problem : Problem
-    settings : Settings
-
-    Returns
-    -------
-    splits : list of Split
-    """
+    """The splits for the batches and times of a problem."""
     seed, splits = settings.seed, []
     if problem.batches is not None:
         parts = _parts(problem.batches, problem.codes)
@@ -172,23 +146,9 @@ def predict_held_out(
 ) -> HeldOut | None:
     """Repeat the choice in each split, and predict what it holds out.
 
-    Parameters
-    ----------
-    problem : Problem
-    settings : Settings
-    splits : sequence of Split
-        Of one stage.
-    methods : iterable of Method
-        Those that the choice is among.
-    done : iterable of (Task, Outcome)
-        Finished tasks; those of the splits are used.
-    failed : iterable of str
-        Methods that are skipped where their tasks are not done.
-
-    Returns
-    -------
-    held_out : HeldOut or None
-        None if tasks are left to do.
+    `splits`: of one stage. `methods`: those that the choice is among. `done`: finished tasks;
+    those of the splits are used. `failed`: methods that are skipped where their tasks are not
+    done. Returns `held_out`: None if tasks are left to do.
     """
     finished: dict = {}
     for task, outcome in done:

@@ -50,16 +50,8 @@ _FLAT = 0.01
 def fewer_rows(problem: Problem, folds: Sequence[Fold], seed: int) -> dict[int, list[Fold]]:
     """Parts of the training rows of each fold of the first repeat.
 
-    Parameters
-    ----------
-    problem : Problem
-    folds : sequence of Fold
-    seed : int
-
-    Returns
-    -------
-    parts : dict of int to list of Fold
-        By the number of eighths. Shares in which a class would have a single row are left out.
+    Returns `parts`: by the number of eighths. Shares in which a class would have a single row are
+    left out.
     """
     if problem.n_rows < _FEWEST_ROWS:
         raise InputError(
@@ -112,18 +104,8 @@ def describe_curve(
 ) -> dict[str, Any]:
     """The scores by number of training rows, and the extrapolated gain, as plain values.
 
-    Parameters
-    ----------
-    problem : Problem
-    settings : Settings
-    result, place : MethodResult, int
-        The chosen method and level.
-    parts, outcomes : dict of int to list
-        Of `fewer_rows`, and what training on them gave, in the same order.
-
-    Returns
-    -------
-    described : dict
+    `result`, `place`: the chosen method and level; `parts`, `outcomes`: of `fewer_rows`, and what
+    training on them gave, in the same order.
     """
     rows = Rows.of(problem, settings.scoring, settings.seed)
     threshold = None if result.thresholds is None else result.thresholds[place]
@@ -178,16 +160,8 @@ def _gain(sizes, scores, n):
 def extrapolate(sizes: NDArray, scores: NDArray, size: float) -> NDArray[np.float64]:
     """Scores at another number of rows, by the power law of least squares.
 
-    Parameters
-    ----------
-    sizes : ndarray of shape (n_sizes,)
-        Numbers of training rows.
-    scores : ndarray of shape (n_curves, n_sizes)
-    size : float
-
-    Returns
-    -------
-    scores : ndarray of shape (n_curves,)
+    `sizes` (n_sizes,): numbers of training rows; `scores` (n_curves, n_sizes). Returns `scores`
+    (n_curves,).
     """
     best = np.full(len(scores), np.inf)
     found = np.zeros(len(scores))

@@ -39,22 +39,10 @@ _CHUNK = 4_000_000
 def validate(codes, labels, probabilities, classes, *, positive=None, seed=0):
     """Compare predictions with labels: scores, confusion matrix, ratios and calibration.
 
-    Parameters
-    ----------
-    codes, labels : ndarray of int of shape (n_rows,)
-        True and predicted classes.
-    probabilities : ndarray of shape (n_rows, n_classes)
-    classes : ndarray of shape (n_classes,)
-    positive : int or None
-        With two classes: the one whose probabilities are compared with its share; None: the
-        second.
-    seed : int
-        Seed of the bootstrap.
-
-    Returns
-    -------
-    found : dict
-        Plain: "scores", "confusion", "per_class", "calibration".
+    `codes`, `labels` (n_rows,): True and predicted classes. `probabilities` (n_rows, n_classes).
+    `classes` (n_classes,). `positive`: with two classes: the one whose probabilities are compared
+    with its share; None: the second. `seed`: seed of the bootstrap. Returns `found`: plain:
+    "scores", "confusion", "per_class", "calibration".
     """
     counts = confusion(codes, labels, classes.size)
     return {
@@ -73,16 +61,8 @@ def validate(codes, labels, probabilities, classes, *, positive=None, seed=0):
 def score_intervals(codes, labels, probabilities, seed=0):
     """All scores with their 95 % intervals.
 
-    Parameters
-    ----------
-    codes, labels : ndarray of int of shape (n_rows,)
-    probabilities : ndarray of shape (n_rows, n_classes)
-    seed : int
-
-    Returns
-    -------
-    scores : dict of str to dict
-        "score" and "interval_95"; None for the area under the curve if only one class occurs.
+    `codes`, `labels` (n_rows,); `probabilities` (n_rows, n_classes). Returns `scores`: "score" and
+    "interval_95"; None for the area under the curve if only one class occurs.
     """
     n_classes = probabilities.shape[1]
     generator = make_generator(seed, "scores of new rows")
@@ -106,21 +86,11 @@ def score_intervals(codes, labels, probabilities, seed=0):
 def error_cost(counts, costs, labels, seed=0):
     """Mean cost of errors per row, with a 95 % interval.
 
-    Parameters
-    ----------
-    counts : array-like of shape (n_classes, n_classes)
-        Rows by true and predicted class.
-    costs : ndarray of shape (n_classes, n_classes)
-    labels : list of str
-        Names of the classes.
-    seed : int
-
-    Returns
-    -------
-    cost : dict
-        "mean_cost" and "interval_95": the bootstrap's; without any error, its upper end is that
-        of Wilson's interval for the error rate, times the largest cost. "constant": the "class"
-        that costs least if it is decided for every row, and its "mean_cost".
+    `counts` (n_classes, n_classes): rows by true and predicted class; `costs` (n_classes,
+    n_classes); `labels`: names of the classes. Returns `cost`: "mean_cost" and "interval_95": the
+    bootstrap's; without any error, its upper end is that of Wilson's interval for the error rate,
+    times the largest cost. "constant": the "class" that costs least if it is decided for every
+    row, and its "mean_cost".
     """
     counts = np.asarray(counts)
     n_rows = int(counts.sum())
@@ -179,21 +149,11 @@ def _with_intervals(table, counts, classes):
 def calibration(codes, probabilities, classes, positive=None):
     """How far probabilities are from observed frequencies.
 
-    Parameters
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-    probabilities : ndarray of shape (n_rows, n_classes)
-    classes : ndarray of shape (n_classes,)
-    positive : int or None
-        As in `validate`.
-
-    Returns
-    -------
-    found : dict
-        "brier" (for two classes, of one probability; for more, the sum over classes),
-        "expected_calibration_error", "of" (which probability the bins are about), "bins" (from,
-        to, rows, mean_probability, share), "in_the_large" (for each class: mean_probability,
-        share, difference).
+    `codes` (n_rows,); `probabilities` (n_rows, n_classes); `classes` (n_classes,); `positive`: as
+    in `validate`. Returns `found`: "brier" (for two classes, of one probability; for more, the sum
+    over classes), "expected_calibration_error", "of" (which probability the bins are about),
+    "bins" (from, to, rows, mean_probability, share), "in_the_large" (for each class:
+    mean_probability, share, difference).
     """
     n_rows, n_classes = probabilities.shape
     happened = codes[:, None] == np.arange(n_classes)
@@ -240,15 +200,9 @@ def calibration(codes, probabilities, classes, positive=None):
 def compare_scores(here, there):
     """The difference between two scores, with a sentence that describes it.
 
-    Parameters
-    ----------
-    here, there : dict
-        "score" and "interval_95" on these rows, and in cross-validation.
-
-    Returns
-    -------
-    compared : dict
-        "score" and "interval_95" of `there`, "difference", "intervals_overlap", "sentence".
+    `here`, `there`: "score" and "interval_95" on these rows, and in cross-validation. Returns
+    `compared`: "score" and "interval_95" of `there`, "difference", "intervals_overlap",
+    "sentence".
     """
     difference = here["score"] - there["score"]
     (low, high), (low_there, high_there) = here["interval_95"], there["interval_95"]

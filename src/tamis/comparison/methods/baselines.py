@@ -32,14 +32,7 @@ __all__ = [
 class ModelsPath(Path):
     """A path of models that were trained one by one.
 
-    Parameters
-    ----------
-    levels : sequence of float
-    models : list of classifier
-        With `predict_proba`.
-    features : list of ndarray of int
-        Columns of every model, ascending.
-    n_classes : int
+    `models`: with `predict_proba`; `features`: columns of every model, ascending.
     """
 
     def __init__(self, levels, models, features, n_classes):
@@ -156,15 +149,7 @@ KEPT_ALONE = KeptAlone()
 def find_method(name: str, allow_baselines: bool = False) -> Method:
     """Find a method or baseline by its name.
 
-    Parameters
-    ----------
-    name : str
-    allow_baselines : bool
-        Whether sparse baselines are returned as methods that may be recommended.
-
-    Returns
-    -------
-    method : Method
+    `allow_baselines`: whether sparse baselines are returned as methods that may be recommended.
     """
     known = (*METHODS, *BASELINES, KEPT_ALONE)
     method = next(method for method in known if method.name == name)

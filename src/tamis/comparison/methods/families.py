@@ -77,18 +77,8 @@ class Centers(RankingMethod):
     def fit_chunks(self, part, chunks, max_bytes):
         """Train on chunks of other rows with the columns of a part.
 
-        Parameters
-        ----------
-        part : Part
-        chunks : callable
-            Starts a pass over tuples (X, codes, weights).
-        max_bytes : float
-            Memory for counts of digits, with medians.
-
-        Returns
-        -------
-        arrays : dict of str to ndarray
-            The fitted state, for `path_of`.
+        `chunks`: starts a pass over tuples (X, codes, weights); `max_bytes`: memory for counts of
+        digits, with medians. Returns `arrays`: the fitted state, for `path_of`.
         """
         classes = np.arange(part.known.size)
         estimator = self._estimator(part).fit_chunks(chunks, classes, max_bytes=max_bytes)

@@ -33,39 +33,20 @@ MANY_ROWS = 100_000
 
 @dataclass
 class Trained:
-    """The path of a method, trained on a part.
-
-    Attributes
-    ----------
-    path : Path
-    part : Part
-        Training rows.
-    places : ndarray of int of shape (n_levels,)
-        Place on the path of each level that was requested.
-    columns : ndarray of int or None
-        Columns of the part that the path uses, dense; None: all, unchanged.
-    takes_missing : bool
-        Whether missing values stay missing.
-    """
+    """The path of a method, trained on a part."""
 
     path: Path
-    part: Part
-    places: NDArray
+    part: Part  # training rows
+    places: NDArray  # (n_levels,): place on the path of each level that was requested
+    # Columns of the part that the path uses, dense; None: all, unchanged.
     columns: NDArray | None = None
-    takes_missing: bool = False
+    takes_missing: bool = False  # whether missing values stay missing
 
     def predict(self, X: Matrix, with_missing: Matrix) -> tuple[NDArray, Usage]:
         """Probabilities of the known classes, and the features each row needs, at all levels.
 
-        Parameters
-        ----------
-        X, with_missing : ndarray or CSR array of shape (n_rows, n_columns)
-            Rows of the columns of the part: imputed, and with missing values.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_levels, n_rows, n_classes)
-        usage : Usage
+        `X`, `with_missing` (n_rows, n_columns): rows of the columns of the part: imputed, and with
+        missing values. Returns `probabilities` (n_levels, n_rows, n_classes); `usage`.
         """
         X = with_missing if self.takes_missing else X
         if self.columns is not None:
@@ -92,41 +73,21 @@ class Trained:
 class Method(ABC):
     """Base of the methods.
 
-    Attributes
-    ----------
-    name, title : str
-        Name for the command line, and title for people.
-    is_baseline : bool
-        Whether it is only a baseline, which is not recommended.
-    can_be_allowed : bool
-        Whether a baseline may be recommended if the user allows it.
-    asks : bool
-        Whether each sample is asked for its own features.
-    takes_weights : bool
-        Whether a sample weight of 2 is exactly equivalent to repeating the row.
-    has_medians : bool
-        Whether its class centers are medians.
-    streams : bool
-        Whether it can be trained on chunks of rows (`fit_chunks`).
-    metric : {"l2", "l1"}
-        Whether features are compared by means or by medians.
-    level_name : str
-        What a level is.
-    importance_name : str
-        Which of `tamis.comparison.fitted.importance.IMPORTANCES` its `gains` are.
-    size_varies : bool
-        Whether the number of features of a level depends on the rows, so that it must be trained
-        on all rows to know how many features its model has.
-    is_readable : bool
-        Whether all of its models can be explained, asked, turned into a points card and exported
-        to SQL. (A card needs few features, and SQL columns without free text.)
-    head_name : str
-        Kind of classifier on the selected features, if it is a part of its own.
-    trains_with : str
-        Name of the method that it shares a training with (`train_with`); itself if empty.
-    ranks : {"one by one", "forward", None}
-        How a `RankingMethod` chooses features: each on its own, or by what it adds to others. None
-        for other methods.
+    `name`, `title`: name for the command line, and title for people. `is_baseline`: whether it is
+    only a baseline, which is not recommended. `can_be_allowed`: whether a baseline may be
+    recommended if the user allows it. `asks`: whether each sample is asked for its own features.
+    `takes_weights`: whether a sample weight of 2 is exactly equivalent to repeating the row.
+    `has_medians`: whether its class centers are medians. `streams`: whether it can be trained on
+    chunks of rows (`fit_chunks`). `metric`: whether features are compared by means or by medians.
+    `level_name`: what a level is. `importance_name`: which of
+    `tamis.comparison.fitted.importance.IMPORTANCES` its `gains` are. `size_varies`: whether the
+    number of features of a level depends on the rows, so that it must be trained on all rows to
+    know how many features its model has. `is_readable`: whether all of its models can be
+    explained, asked, turned into a points card and exported to SQL. (A card needs few features,
+    and SQL columns without free text.). `head_name`: kind of classifier on the selected features,
+    if it is a part of its own. `trains_with`: name of the method that it shares a training with
+    (`train_with`); itself if empty. `ranks`: how a `RankingMethod` chooses features: each on its
+    own, or by what it adds to others. None for other methods.
     """
 
     name = title = ""

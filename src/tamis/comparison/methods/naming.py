@@ -14,11 +14,7 @@ _HEADS = {"lda": "linear discriminant", "projection": "nearest class centroid"}
 def name_method(name: str, described: Mapping[str, Any]) -> str:
     """The name of a method on the command line, if its title begins with it; else the title.
 
-    Parameters
-    ----------
-    name : str
-    described : dict
-        The method or its model in `metrics.json`.
+    `described`: the method or its model in `metrics.json`.
     """
     title = described["title"]
     is_own = not described.get("is_baseline") and title.startswith(name)

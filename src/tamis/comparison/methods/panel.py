@@ -147,15 +147,6 @@ def forward_features(part: Part, k: int) -> NDArray:
     """The kept features and the k others that forward selection chooses first, ascending.
 
     The first 50 come from forward selection, as in the panel; those after it, from the gains.
-
-    Parameters
-    ----------
-    part : Part
-    k : int
-
-    Returns
-    -------
-    features : ndarray of int
     """
     order = vars(part).get("_forward_order")
     if order is None:

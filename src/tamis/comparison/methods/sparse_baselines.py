@@ -158,20 +158,8 @@ def linear_path(
 ) -> Trained:
     """The path of linear models that were fitted one by one.
 
-    Parameters
-    ----------
-    part : Part
-    levels : sequence of float
-    heads : sequence of LinearHead
-        One per level, in the units of the part.
-    columns : sequence of ndarray
-        Columns of every head, ascending.
-    ridges : sequence of float
-        Ridge of each head, which its record states.
-
-    Returns
-    -------
-    trained : Trained
+    `heads`: one per level, in the units of the part; `columns`: columns of every head, ascending;
+    `ridges`: ridge of each head, which its record states.
     """
     m, classes = part.columns.size, np.arange(part.known.size)
 
@@ -285,19 +273,8 @@ def fit_l1_logistic(X, is_class, weights, penalties, seed):
     coefficient for the last penalty, and the steepest of the others. Columns that turn out to be
     needed are added until there are none left. The result is the solution for all columns.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_rows, n_columns)
-        Standardised.
-    is_class : ndarray of bool of shape (n_rows,)
-    weights : ndarray of shape (n_rows,)
-    penalties : sequence of float
-        Values of C, ascending.
-    seed : int
-
-    Returns
-    -------
-    solutions : list of (ndarray of shape (n_columns,), float)
+    `X` (n_rows, n_columns): standardised; `is_class` (n_rows,); `weights` (n_rows,); `penalties`:
+    values of C, ascending. Returns `solutions` (n_columns,), float).
     """
     solutions, coef = [], np.zeros(X.shape[1])
     residual = weights * (is_class - weights @ is_class / weights.sum())

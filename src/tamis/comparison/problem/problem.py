@@ -26,66 +26,34 @@ __all__ = ["Part", "Problem"]
 
 @dataclass(frozen=True)
 class Problem:
-    """Encoded data and what is known about them.
+    """Encoded data and what is known about them."""
 
-    Attributes
-    ----------
-    preparation : Preparation
-        How the matrix was made, with nothing learned.
-    encoded : ndarray or CSR array of shape (n_rows, n_columns)
-        With NaN where a value is missing.
-    codes : ndarray of int64 of shape (n_rows,)
-        Class indices.
-    classes : ndarray of shape (n_classes,)
-        Labels.
-    feature_of : ndarray of int64 of shape (n_columns,)
-        Counted feature of each column.
-    names : list of str
-        Names of the counted features.
-    kept : ndarray of bool of shape (n_features,)
-        Features that are always used and not counted.
-    costs : ndarray of shape (n_features,)
-        Costs of the counted features.
-    missing : ndarray of int64
-        Columns with missing values.
-    groups, batches : ndarray of int64 of shape (n_rows,) or None
-        Sample groups, with copies of a row in one; batches that rows come from.
-    weights : ndarray of shape (n_rows,) or None
-        Sample weights.
-    times : ndarray of shape (n_rows,) or None
-        Number of copies of each row; None if there are none.
-    dates : ndarray of int64 of shape (n_rows,) or None
-        When each row was measured: places in the order of time.
-    balanced : bool
-        Whether all classes have equal weight.
-    redundancy : float or None
-        Features more correlated than this with a better one are dropped.
-    max_features : int or None
-        Largest overall number of features of a model that asks for them one at a time.
-    excluded : ndarray of bool of shape (n_features,)
-        Features that no model may use; none by default.
-    n_rows, n_features : int
-        Number of rows, and of features that can be counted.
-    """
-
-    preparation: Preparation
-    encoded: Matrix
-    codes: np.ndarray
-    classes: np.ndarray
-    feature_of: np.ndarray
-    names: list[str]
-    kept: np.ndarray
-    costs: np.ndarray
-    missing: np.ndarray
+    preparation: Preparation  # how the matrix was made, with nothing learned
+    encoded: Matrix  # (n_rows, n_columns): with NaN where a value is missing
+    codes: np.ndarray  # (n_rows,): class indices
+    classes: np.ndarray  # (n_classes,): labels
+    feature_of: np.ndarray  # (n_columns,): counted feature of each column
+    names: list[str]  # names of the counted features
+    kept: np.ndarray  # (n_features,): features that are always used and not counted
+    costs: np.ndarray  # (n_features,): costs of the counted features
+    missing: np.ndarray  # columns with missing values
+    # groups, batches: (n_rows,) or None: sample groups, with copies of a row in one; batches that
+    # rows come from.
     groups: np.ndarray | None = None
     batches: np.ndarray | None = None
-    weights: np.ndarray | None = None
+    weights: np.ndarray | None = None  # (n_rows,) or None: sample weights
+    # (n_rows,) or None: number of copies of each row; None if there are none.
     times: np.ndarray | None = None
-    balanced: bool = True
+    balanced: bool = True  # whether all classes have equal weight
+    # Features more correlated than this with a better one are dropped.
     redundancy: float | None = None
+    # Largest overall number of features of a model that asks for them one at a time.
     max_features: int | None = None
+    # (n_features,): features that no model may use; none by default.
     excluded: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    # (n_rows,) or None: when each row was measured: places in the order of time.
     dates: np.ndarray | None = None
+    # n_rows, n_features: number of rows, and of features that can be counted.
     n_rows: int = field(init=False)
     n_features: int = field(init=False)
 
@@ -130,17 +98,7 @@ class Problem:
     def train_part(self, rows: NDArray, codes: NDArray, seed: int) -> Part:
         """Prepare some rows for training.
 
-        Parameters
-        ----------
-        rows : ndarray of int
-            Training rows.
-        codes : ndarray of int64 of shape (n_rows,)
-            Class of each row; shuffled in a permutation.
-        seed : int
-
-        Returns
-        -------
-        part : Part
+        `rows`: training rows. `codes` (n_rows,): class of each row; shuffled in a permutation.
         """
         encoded = self.encoded if rows.size == self.n_rows else self.encoded[rows]
         weights = None if self.weights is None else self.weights[rows]
@@ -170,48 +128,22 @@ class Problem:
 
 @dataclass(frozen=True)
 class Part:
-    """Training rows, and what was learned from them before any method.
-
-    Attributes
-    ----------
-    problem : Problem
-    preparation : Preparation
-        Learned from these rows.
-    rows : ndarray of int of shape (n_train,)
-        Rows of the problem.
-    columns : ndarray of int
-        Columns of the problem that were not dropped, ascending.
-    X : ndarray or CSR array of shape (n_train, len(columns))
-        The data, imputed.
-    codes : ndarray of int64 of shape (n_train,)
-        Index into `known` for each row.
-    known : ndarray of int64
-        Classes that occur in these rows.
-    weights : ndarray of shape (n_train,) or None
-        Sample weights.
-    seed : int
-    groups : ndarray of int64 of shape (n_train,) or None
-        Sample groups.
-    feature_of : ndarray of int64 of shape (len(columns),)
-        Counted feature of each remaining column.
-    present : ndarray of int64
-        Remaining counted features, ascending.
-    class_weight : {"balanced", None}
-        Value of the estimators' parameter `class_weight`.
-    """
+    """Training rows, and what was learned from them before any method."""
 
     problem: Problem
-    preparation: Preparation
-    rows: np.ndarray
-    columns: np.ndarray
-    X: Matrix
-    codes: np.ndarray
-    known: np.ndarray
-    weights: np.ndarray | None
+    preparation: Preparation  # learned from these rows
+    rows: np.ndarray  # (n_train,): rows of the problem
+    columns: np.ndarray  # columns of the problem that were not dropped, ascending
+    X: Matrix  # (n_train, len(columns)): the data, imputed
+    codes: np.ndarray  # (n_train,): index into `known` for each row
+    known: np.ndarray  # classes that occur in these rows
+    weights: np.ndarray | None  # (n_train,) or None: sample weights
     seed: int
-    groups: np.ndarray | None = None
+    groups: np.ndarray | None = None  # (n_train,) or None: sample groups
+    # (len(columns),): counted feature of each remaining column.
     feature_of: np.ndarray = field(init=False)
-    present: np.ndarray = field(init=False)
+    present: np.ndarray = field(init=False)  # remaining counted features, ascending
+    # Value of the estimators' parameter `class_weight`.
     class_weight: str | None = field(init=False)
 
     def __post_init__(self):

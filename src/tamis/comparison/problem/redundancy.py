@@ -24,14 +24,7 @@ def _standardized(X, columns):
 def correlations(X, columns):
     """Pearson correlations of some columns with all columns; 0 for constant ones.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_rows, n_columns)
-    columns : ndarray of int
-
-    Returns
-    -------
-    correlations : ndarray of shape (len(columns), n_columns)
+    `X` (n_rows, n_columns). Returns `correlations` (len(columns), n_columns).
     """
     some = _standardized(X, columns)
     if is_sparse(X):
@@ -56,21 +49,9 @@ def drop_redundant(X, codes, feature_of, kept, limit, weights=None):
     correlation with one selected before exceeds `limit`. Features of several columns, and kept
     ones, are never dropped. At most 2,000 are selected.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n_rows, n_columns)
-    codes : ndarray of int
-    feature_of : ndarray of int of shape (n_columns,)
-    kept : ndarray of bool of shape (n_features,)
-    limit : float
-        Between 0 and 1.
-    weights : ndarray of shape (n_rows,) or None
-        Sample weights, for the gains.
-
-    Returns
-    -------
-    columns : ndarray of int
-        Ascending.
+    `X` (n_rows, n_columns); `feature_of` (n_columns,); `kept` (n_features,); `limit`: between 0
+    and 1; `weights` (n_rows,) or None: sample weights, for the gains. Returns `columns`:
+    ascending.
     """
     gains = SparseCenterClassifier(None).fit(X, codes, decided(weights)).gains_
     single = np.bincount(feature_of, minlength=kept.size)[feature_of] == 1

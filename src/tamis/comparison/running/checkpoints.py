@@ -37,23 +37,10 @@ def open_store(
 ) -> Store:
     """Open the checkpoints of a comparison.
 
-    Parameters
-    ----------
-    folder : str or path-like
-    problem : Problem
-    options : Options
-    settings : Settings
-    force : bool
-        Whether checkpoints of a different comparison are discarded.
-    only_finished : bool
-        Whether they will only be read: none is discarded, of whichever format.
-    callbacks : sequence of Callback
-        Told of damaged and discarded checkpoints.
-
-    Returns
-    -------
-    store : Store
-        InputError is raised if the folder holds those of a different comparison.
+    `force`: whether checkpoints of a different comparison are discarded; `only_finished`: whether
+    they will only be read: none is discarded, of whichever format; `callbacks`: told of damaged
+    and discarded checkpoints. Returns `store`: InputError is raised if the folder holds those of a
+    different comparison.
     """
 
     def tell(message):

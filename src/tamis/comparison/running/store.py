@@ -37,22 +37,10 @@ class ManifestMismatch(Exception):
 class Store:
     """Checkpoints in a folder.
 
-    Parameters
-    ----------
-    folder : path-like
-        Created if it does not exist.
-    manifest : dict
-        What the checkpoints belong to: plain JSON.
-    force : bool
-        Whether checkpoints of another manifest are discarded. Those of another "format" of the
-        manifest always are, with a message.
-    tell : callable or None
-        Called with messages for the user about damaged checkpoints.
-
-    Attributes
-    ----------
-    was_cleared : bool
-        Whether there were such checkpoints.
+    `folder`: created if it does not exist. `manifest`: what the checkpoints belong to: plain JSON.
+    `force`: whether checkpoints of another manifest are discarded. Those of another "format" of
+    the manifest always are, with a message. `tell`: called with messages for the user about
+    damaged checkpoints. `was_cleared`: whether there were such checkpoints.
     """
 
     def __init__(self, folder, manifest, force=False, tell=None):

@@ -32,27 +32,15 @@ _ROUNDING = 1e-3
 
 @dataclass(frozen=True)
 class Task:
-    """One method on one fold.
+    """One method on one fold."""
 
-    Attributes
-    ----------
-    stage : str
-        Purpose of the task: "cv", "pair", "batch" or "shuffled" with a number.
-    method : str
-    levels : tuple of float
-    fold : Fold
-    shuffled : int or None
-        Number of the permutation of the labels; None for the labels themselves.
-    key : str
-        Name of its checkpoint.
-    """
-
-    stage: str
+    stage: str  # purpose of the task: "cv", "pair", "batch" or "shuffled" with a number
     method: str
     levels: tuple[float, ...]
     fold: Fold
+    # Number of the permutation of the labels; None for the labels themselves.
     shuffled: int | None = None
-    key: str = field(init=False)
+    key: str = field(init=False)  # name of its checkpoint
 
     def __post_init__(self):
         at = f"r{self.fold.repeat}-f{self.fold.number}"
@@ -61,21 +49,13 @@ class Task:
 
 @dataclass
 class Outcome:
-    """The outcome of a task.
+    """The outcome of a task."""
 
-    Attributes
-    ----------
-    probabilities : ndarray of float32 of shape (n_levels, n_test, n_classes)
-    used : ndarray of bool of shape (n_levels, n_features)
-        Counted features that the models use.
-    n_used, cost : ndarray of shape (n_levels, n_test)
-        Number of features that each test row needed, and their cost, without kept features.
-        Unless rows are asked for their own features, a view of one number per level.
-    seconds : float
-    """
-
-    probabilities: np.ndarray
-    used: np.ndarray
+    probabilities: np.ndarray  # (n_levels, n_test, n_classes)
+    used: np.ndarray  # (n_levels, n_features): counted features that the models use
+    # n_used, cost: (n_levels, n_test): number of features that each test row needed, and their
+    # cost, without kept features. Unless rows are asked for their own features, a view of one
+    # number per level.
     n_used: np.ndarray
     cost: np.ndarray
     seconds: float
@@ -127,17 +107,7 @@ def shuffle_labels(problem, seed, number):
     effects. Groups with a single label exchange it as a whole; the labels of other groups are
     shuffled within the group.
 
-    Parameters
-    ----------
-    problem : Problem
-    seed : int
-        Of the comparison.
-    number : int
-        Of the permutation.
-
-    Returns
-    -------
-    codes : ndarray of int64 of shape (n_rows,)
+    `seed`: of the comparison; `number`: of the permutation. Returns `codes` (n_rows,).
     """
     generator = make_generator(seed, "shuffled labels", number)
     codes, groups = problem.codes, problem.groups
@@ -159,18 +129,8 @@ def shuffle_labels(problem, seed, number):
 def compute_together(problem, tasks, seed, parts=None):
     """Train on the training rows, predict the test rows, at every level.
 
-    Parameters
-    ----------
-    problem : Problem
-    tasks : list of Task
-        On the same fold, with the same levels, of methods that share a training; mostly one.
-    seed : int
-    parts : Parts or None
-        Prepared folds, which all methods share.
-
-    Returns
-    -------
-    outcomes : list of Outcome
+    `tasks`: on the same fold, with the same levels, of methods that share a training; mostly one.
+    `parts`: prepared folds, which all methods share.
     """
     start = time.perf_counter()
     methods = [find_method(task.method) for task in tasks]
@@ -219,10 +179,7 @@ def _predict(problem, task, method, part, trained, seconds):
 class Parts:
     """A cache of the training rows of folds (imputed, weighted) for all methods.
 
-    Parameters
-    ----------
-    limit : float
-        Bytes to keep at most. Folds that do not fit are prepared again.
+    `limit`: bytes to keep at most. Folds that do not fit are prepared again.
     """
 
     def __init__(self, limit=_KEPT_BYTES):
@@ -309,22 +266,8 @@ def _watch(parent):
 def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, start=lambda task: True):
     """Run tasks that are not done yet, and yield every task with its outcome.
 
-    Parameters
-    ----------
-    problem : Problem
-    tasks : list of Task
-    seed : int
-    store : Store or None
-    n_jobs : int
-        Number of processes.
-    start : callable
-        Called before each task starts; False skips it.
-
-    Yields
-    ------
-    task : Task
-    outcome : Outcome, or str
-        The outcome, or an error message if the task failed.
+    `n_jobs`: number of processes. `start`: called before each task starts; False skips it. Yields
+    `task`; `outcome`: the outcome, or an error message if the task failed.
     """
     left = []
     for task in tasks:

@@ -36,19 +36,8 @@ def open_store(
 ) -> Store:
     """The checkpoints of a streamed table; raises InputError if they are of another one.
 
-    Parameters
-    ----------
-    folder : str or path
-    manifest : dict
-        What the checkpoints belong to.
-    force : bool
-        Whether checkpoints of something else are discarded.
-    tell : callable
-        Called with messages for the user.
-
-    Returns
-    -------
-    store : Store
+    `manifest`: what the checkpoints belong to; `force`: whether checkpoints of something else are
+    discarded; `tell`: called with messages for the user.
     """
     manifest = json.loads(json.dumps(manifest, default=str))  # tuples become lists
     try:
@@ -63,11 +52,7 @@ def open_store(
 class Passes:
     """Results of passes over a file, which are saved and found again.
 
-    Parameters
-    ----------
-    store : Store or None
-    tell : callable
-        Called with messages for the user.
+    `tell`: called with messages for the user.
     """
 
     def __init__(self, store: Store | None, tell: Callable[[str], None]) -> None:

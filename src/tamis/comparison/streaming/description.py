@@ -40,24 +40,9 @@ def describe_stream(
 ) -> tuple[dict[str, Any], list[Check]]:
     """Score a model of the sample outside it, and say what was streamed.
 
-    Parameters
-    ----------
-    streamed : Streamed
-    comparison : Comparison
-        Of the sample.
-    model : TableModel
-        Trained on the sample.
-    final : str
-        Rows that the final model was trained on.
-    failed : dict of str to str
-        Receives the reason if the score fails.
-
-    Returns
-    -------
-    told : dict
-        What was streamed, as plain values.
-    checks : list of Check
-        The same for people.
+    `comparison`: of the sample; `model`: trained on the sample; `final`: rows that the final model
+    was trained on; `failed`: receives the reason if the score fails. Returns `told`: what was
+    streamed, as plain values; `checks`: the same for people.
     """
     verified = None
     if streamed.stream.header.groups == streamed.stream.sample.groups:

@@ -70,29 +70,14 @@ _COUNT_BYTES = 2e8
 
 @dataclass
 class Streamed:
-    """A table that is streamed.
-
-    Attributes
-    ----------
-    decision : Decision
-    stream : RowStream
-        All rows.
-    table : Table
-        The sample.
-    survey : ColumnSurvey
-        Of the columns of all rows.
-    ignored : list of str
-        Columns in which copies of a row may differ.
-    duplicates : {"group", "keep", "drop"}
-    passes : Passes
-    """
+    """A table that is streamed."""
 
     decision: Decision
-    stream: RowStream
-    table: Table
-    survey: ColumnSurvey
-    ignored: list[str]
-    duplicates: str
+    stream: RowStream  # all rows
+    table: Table  # the sample
+    survey: ColumnSurvey  # of the columns of all rows
+    ignored: list[str]  # columns in which copies of a row may differ
+    duplicates: str  # "group", "keep", "drop"
     passes: Passes
 
     @property
@@ -105,22 +90,8 @@ class Streamed:
     ) -> tuple[TableModel, Trained, str]:
         """Train a model on all rows, if its method can.
 
-        Parameters
-        ----------
-        comparison : Comparison
-            Of the sample.
-        choice : Choice
-        model : TableModel
-            Trained on the sample.
-        trained : Trained
-            Its path.
-
-        Returns
-        -------
-        model, trained
-            On all rows, or as they were.
-        final : str
-            Rows that they were trained on.
+        `comparison`: of the sample; `model`: trained on the sample; `trained`: its path. Returns
+        `model`, `trained`: on all rows, or as they were; `final`: rows that they were trained on.
         """
         result = comparison.result(choice.method)
         assert result is not None
@@ -158,19 +129,9 @@ class Streamed:
     def train(self, result: MethodResult, trained: Trained) -> tuple[Trained, Preparation]:
         """Train a method on all rows.
 
-        Parameters
-        ----------
-        result : MethodResult
-            Its method `streams`.
-        trained : Trained
-            The path on the sample.
-
-        Returns
-        -------
-        trained : Trained
-            The path on all rows, with the part of the sample.
-        preparation : Preparation
-            Learned from all rows; it replaces missing values of columns that have some.
+        `result`: its method `streams`; `trained`: the path on the sample. Returns `trained`: the
+        path on all rows, with the part of the sample; `preparation`: learned from all rows; it
+        replaces missing values of columns that have some.
         """
         part, method = trained.part, result.method
         assert isinstance(method, Centers)
@@ -201,19 +162,8 @@ class Streamed:
     def prepare_model(self, problem: Any, learned: Preparation, used: NDArray) -> Preparation:
         """The preparation of a model with some columns, learned from all rows.
 
-        Parameters
-        ----------
-        problem : Problem
-            The sample.
-        learned : Preparation
-            From `train`.
-        used : ndarray of int
-            Columns of the matrix.
-
-        Returns
-        -------
-        preparation : Preparation
-            It replaces missing values of all its columns.
+        `problem`: the sample; `learned`: from `train`; `used`: columns of the matrix. Returns
+        `preparation`: it replaces missing values of all its columns.
         """
         n_numbers = len(learned.numbers)
         full = used[used < n_numbers]
@@ -262,27 +212,10 @@ def open_stream(
 ) -> tuple[Table, Streamed | None]:
     """Draw the sample of a table, and look at the columns of all its rows.
 
-    Parameters
-    ----------
-    path : str or path
-    reading : mapping
-        Options of `read_table`, with "target".
-    options : Options
-        Of the comparison.
-    decision : Decision
-    folder : str or path or None
-        Where finished passes are saved.
-    force : bool
-        Whether passes over a different file in that folder are discarded.
-    tell : callable
-        Called with messages for the user.
-
-    Returns
-    -------
-    table : Table
-        The sample.
-    streamed : Streamed or None
-        None if the sample has all rows.
+    `reading`: options of `read_table`, with "target"; `options`: of the comparison; `folder`:
+    where finished passes are saved; `force`: whether passes over a different file in that folder
+    are discarded; `tell`: called with messages for the user. Returns `table`: the sample;
+    `streamed`: None if the sample has all rows.
     """
     source = Source(path, reading.get("format"))
     assert decision.sample_rows is not None

@@ -39,21 +39,13 @@ _FAR_MORE = 10
 
 @dataclass(frozen=True)
 class Tallies:
-    """Confusion matrices of rows outside the sample.
+    """Confusion matrices of rows outside the sample."""
 
-    Attributes
-    ----------
-    counts : ndarray of shape (2, n_parts, n_classes, n_classes)
-        True classes in rows; of rows unlike those of the sample, and of rows that equal one.
-    n_rows : ndarray of int64 of shape (2,)
-        Their numbers.
-    n_pairs : float
-        Number of equal pairs of a row outside the sample and one inside.
-    """
-
+    # (2, n_parts, n_classes, n_classes): True classes in rows; of rows unlike those of the sample,
+    # and of rows that equal one.
     counts: NDArray[np.float64]
-    n_rows: NDArray[np.int64]
-    n_pairs: float
+    n_rows: NDArray[np.int64]  # (2,): their numbers
+    n_pairs: float  # number of equal pairs of a row outside the sample and one inside
 
     def merge(self, other: Tallies) -> Tallies:
         """Of the rows of both."""
@@ -64,18 +56,7 @@ class Tallies:
 def verify(stream: RowStream, model: TableModel, sample: Columns, ignored: list[str]) -> Tallies:
     """Predict all rows outside the sample, in one pass.
 
-    Parameters
-    ----------
-    stream : RowStream
-    model : TableModel
-    sample : Columns
-        Features of the sample.
-    ignored : list of str
-        Columns in which copies of a row may differ.
-
-    Returns
-    -------
-    tallies : Tallies
+    `sample`: features of the sample; `ignored`: columns in which copies of a row may differ.
     """
     known, times = np.unique(hash_table(sample, ignored), return_counts=True)
     place = {label: code for code, label in enumerate(stream.classes.tolist())}
@@ -105,19 +86,8 @@ def summarise_tallies(
 ) -> dict[str, Any] | None:
     """The score outside the sample, as plain values; None if no row is left.
 
-    Parameters
-    ----------
-    tallies : Tallies
-    sample : Columns
-    ignored : list of str
-    scoring : str
-        Balanced accuracy replaces the area under the curve, which needs all rows at once.
-    duplicates : {"group", "keep", "drop"}
-        Of `tamis fit`; with "keep", equal rows always count.
-
-    Returns
-    -------
-    verified : dict or None
+    `scoring`: balanced accuracy replaces the area under the curve, which needs all rows at once.
+    `duplicates`: of `tamis fit`; with "keep", equal rows always count.
     """
     scoring = "balanced_accuracy" if scoring == "roc_auc" else scoring
     are_copies = False

@@ -15,17 +15,8 @@ def unused_names(
 ) -> list[str]:
     """Names that no other column has: tamis_ comes before those that are taken.
 
-    Parameters
-    ----------
-    wanted : iterable of str
-    taken : iterable of str
-        Names of the other columns.
-    same : callable
-        Names count as equal if this makes them equal: `str.casefold` where case is ignored.
-
-    Returns
-    -------
-    names : list of str
+    `taken`: names of the other columns; `same`: names count as equal if this makes them equal:
+    `str.casefold` where case is ignored.
 
     Examples
     --------

@@ -19,18 +19,9 @@ def load(document: dict) -> dict:
 def predict_proba(model: dict, row: Any) -> dict:
     """Probability of each class.
 
-    Parameters
-    ----------
-    model : dict
-        From `load`.
-    row : dict or sequence
-        Values by the names of the columns, or all of them in order. None, NaN and words for
-        missing values are missing.
-
-    Returns
-    -------
-    probabilities : dict
-        One float for each label.
+    `model`: from `load`. `row`: values by the names of the columns, or all of them in order. None,
+    NaN and words for missing values are missing. Returns `probabilities`: one float for each
+    label.
     """
     if model["model"] != "TableModel":
         return dict(zip(model["classes"], _estimate(model, _values(model, row)), strict=True))

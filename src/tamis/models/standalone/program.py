@@ -18,13 +18,8 @@ _HEAD = 1000
 def predict_file(model, lines, out):
     """Write the rows of a table with labels and probabilities.
 
-    Parameters
-    ----------
-    model : dict
-        From `load`.
-    lines : iterable of str
-        The table: a line of names, then rows, with tabs, semicolons, bars or commas between them.
-    out : file
+    `model`: from `load`; `lines`: the table: a line of names, then rows, with tabs, semicolons,
+    bars or commas between them.
     """
     lines = iter(lines)
     first = next(lines, "").removeprefix("\ufeff")

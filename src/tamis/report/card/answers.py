@@ -21,37 +21,22 @@ _NEAR = 0.03
 
 @dataclass(frozen=True)
 class Levels:
-    """The possible answers to one question of a card.
-
-    Attributes
-    ----------
-    field : Field
-    cuts : list of float
-        Numbers: where ranges begin, after the first.
-    categories : list of str
-        Choices: those that have a level of their own; the last level has all others.
-    texts : list of str
-        What the card says.
-    unknown : int
-        The level of an answer that is not available: as in prediction.
-    sign : float
-        1 if points may only grow along a number, -1 if they may only shrink, 0 otherwise.
-    """
+    """The possible answers to one question of a card."""
 
     field: Field
-    cuts: list[float]
+    cuts: list[float]  # numbers: where ranges begin, after the first
+    # Choices: those that have a level of their own; the last level has all others.
     categories: list[str]
-    texts: list[str]
-    unknown: int
+    texts: list[str]  # what the card says
+    unknown: int  # the level of an answer that is not available: as in prediction
+    # 1 if points may only grow along a number, -1 if they may only shrink, 0 otherwise.
     sign: float = 0.0
 
     def assign(self, values: NDArray) -> NDArray[np.intp]:
         """The level of each row.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n_rows, n_columns)
-            Columns of the field, before words are weighted; NaN where missing.
+        `values` (n_rows, n_columns): columns of the field, before words are weighted; NaN where
+        missing.
         """
         missing = np.isnan(values).any(axis=1)
         values = np.where(np.isnan(values), 0.0, values)
@@ -106,17 +91,8 @@ class Levels:
 def make_levels(field: Field, values: NDArray, sign: float = 0.0) -> Levels:
     """Cut a number near its quartiles, or take the categories that are frequent enough.
 
-    Parameters
-    ----------
-    field : Field
-    values : ndarray of shape (n_rows, n_columns)
-        Training rows, NaN where missing.
-    sign : float
-        Direction of the points of a number.
-
-    Returns
-    -------
-    levels : Levels
+    `values` (n_rows, n_columns): training rows, NaN where missing; `sign`: direction of the points
+    of a number.
     """
     present = values[~np.isnan(values).any(axis=1)]
     fewest = max(_FEWEST_ROWS, _SMALLEST_SHARE * len(present))

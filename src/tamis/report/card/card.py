@@ -39,38 +39,21 @@ _SWEEPS = 10
 
 @dataclass(frozen=True)
 class Card:
-    """A points card.
+    """A points card."""
 
-    Attributes
-    ----------
-    target, positive : str and object
-        What is predicted, and the class whose risk the card gives.
-    levels : list of Levels
-        The answers, one entry per feature.
-    points : list of ndarray of int
-        Their points; the smallest of each feature is 0.
-    intercept, slope : float
-        The risk of a sum of points s is ``expit(intercept + slope * s)``.
-    prevalence : float
-        Share of the positive class where the risks hold: that in the training rows, or of `at`.
-    n_rows : int
-        Number of training rows.
-    model : TableModel
-        The model that it was made of.
-    told : str
-        Where the risks hold, in words.
-    """
-
+    # target, positive: what is predicted, and the class whose risk the card gives.
     target: str
     positive: Any
-    levels: list[Levels]
-    points: list[np.ndarray]
+    levels: list[Levels]  # the answers, one entry per feature
+    points: list[np.ndarray]  # their points; the smallest of each feature is 0
+    # intercept, slope: the risk of a sum of points s is ``expit(intercept + slope * s)``.
     intercept: float
     slope: float
+    # Share of the positive class where the risks hold: that in the training rows, or of `at`.
     prevalence: float
-    n_rows: int
-    model: TableModel
-    told: str = ""
+    n_rows: int  # number of training rows
+    model: TableModel  # the model that it was made of
+    told: str = ""  # where the risks hold, in words
 
     @property
     def largest(self) -> int:
@@ -127,25 +110,11 @@ def make_card(
 ) -> Card:
     """Make a points card of the features of a model.
 
-    Parameters
-    ----------
-    model : TableModel
-        With decisions that are sums over at most 12 features.
-    table : Columns
-        Training rows.
-    labels : array-like of shape (n_rows,)
-        Their labels.
-    positive : label or None
-        The class whose risk the card gives; None: the second of two.
-    weights : ndarray of shape (n_rows,) or None
-        Sample weights.
-    prevalence : Prevalence or None
-        Class frequencies of the risks; None: those in training.
-
-    Returns
-    -------
-    card : Card
-        InputError is raised for models that have none.
+    `model`: with decisions that are sums over at most 12 features. `table`: training rows.
+    `labels` (n_rows,): their labels. `positive`: the class whose risk the card gives; None: the
+    second of two. `weights` (n_rows,) or None: sample weights. `prevalence`: class frequencies of
+    the risks; None: those in training. Returns `card`: InputError is raised for models that have
+    none.
     """
     n_fields = len(card_fields(model))
     if not 0 < n_fields <= MOST_FEATURES:
@@ -200,18 +169,8 @@ def learn_card(
 ) -> Card:
     """Learn a card from rows of the model's columns.
 
-    Parameters
-    ----------
-    model : TableModel
-    values : ndarray of shape (n_rows, n_columns)
-        Columns of the model before words are weighted, NaN where missing.
-    is_positive : ndarray of bool of shape (n_rows,)
-    positive : label
-    weights : ndarray of shape (n_rows,) or None
-
-    Returns
-    -------
-    card : Card
+    `values` (n_rows, n_columns): columns of the model before words are weighted, NaN where
+    missing; `is_positive` (n_rows,); `weights` (n_rows,) or None.
     """
     y = np.asarray(is_positive, dtype=float)
     weights = np.ones(y.size) if weights is None else weights / weights.mean()

@@ -32,19 +32,8 @@ def make_card_page(
 ) -> str:
     """The card as a page, with its style inside.
 
-    Parameters
-    ----------
-    card : Card
-    scores : CardScores or None
-        Its cross-validated scores, to be shown beside the model's.
-    digest : str
-        Digest of the model.
-    about : str or None
-        Intended use.
-
-    Returns
-    -------
-    html : str
+    `scores`: its cross-validated scores, to be shown beside the model's; `digest`: digest of the
+    model; `about`: intended use.
     """
     style, positive = asset("card.css"), escape(str(card.positive))
     pairs = list(zip(card.levels, card.points, strict=True))

@@ -38,75 +38,40 @@ class CardScores:
 
     Selecting features, cutting, weighing and rounding are repeated in every fold; the method and
     the number of features are those of the model.
-
-    Attributes
-    ----------
-    card_area, model_area : float
-        Area under the ROC curve, mean over repeats.
-    card_interval, model_interval : tuple of float
-        Their 95 % confidence intervals.
-    card_accuracy, model_accuracy : float
-        Balanced accuracy of deciding for the positive class where the saved model does: by its
-        threshold, by costs of errors, or by probability. Of several classes, from the share of the
-        class in training on, unless it has a threshold.
-    n_folds : int
-        Folds times repeats.
     """
 
+    # card_area, model_area: area under the ROC curve, mean over repeats.
     card_area: float
     model_area: float
+    # card_interval, model_interval: their 95 % confidence intervals.
     card_interval: tuple[float, float]
     model_interval: tuple[float, float]
+    # card_accuracy, model_accuracy: balanced accuracy of deciding for the positive class where the
+    # saved model does: by its threshold, by costs of errors, or by probability. Of several
+    # classes, from the share of the class in training on, unless it has a threshold.
     card_accuracy: float
     model_accuracy: float
-    n_folds: int
+    n_folds: int  # folds times repeats
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """The rows that a model was fitted to, and how it was fitted.
+    """The rows that a model was fitted to, and how it was fitted."""
 
-    Attributes
-    ----------
-    table : Table
-        Training rows.
-    problem : Problem
-        The same, encoded.
-    folds : list of Fold
-        Those of the run.
-    method : Method
-    levels : tuple of float
-        Levels of its path.
-    place : int
-        Which of them is the model's.
-    model : TableModel
-        The saved one.
-    """
-
-    table: Table
-    problem: Problem
-    folds: list[Fold]
+    table: Table  # training rows
+    problem: Problem  # the same, encoded
+    folds: list[Fold]  # those of the run
     method: Any
-    levels: tuple[float, ...]
-    place: int
-    model: TableModel
+    levels: tuple[float, ...]  # levels of its path
+    place: int  # which of them is the model's
+    model: TableModel  # the saved one
 
 
 def find_experiment(table: Table, options: Options, model: TableModel) -> Experiment:
     """How a model of a run was fitted.
 
-    Parameters
-    ----------
-    table : Table
-        The data of the run.
-    options : Options
-        The options of the run.
-    model : TableModel
-
-    Returns
-    -------
-    experiment : Experiment
-        InputError is raised if the run cannot have made this model.
+    `table`: the data of the run; `options`: the options of the run. Returns `experiment`:
+    InputError is raised if the run cannot have made this model.
     """
     prepared = prepare(set_aside(table, options)[0], options)  # never calibration rows
     settings = make_settings(options, prepared.problem, prepared.table.notes)
@@ -125,17 +90,7 @@ def find_experiment(table: Table, options: Options, model: TableModel) -> Experi
 
 
 def score_card(experiment: Experiment, positive: Any) -> CardScores:
-    """Cross-validate the card of a model.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    positive : label
-
-    Returns
-    -------
-    scores : CardScores
-    """
+    """Cross-validate the card of a model."""
     problem, folds, saved = experiment.problem, experiment.folds, experiment.model
     at = int(np.flatnonzero(saved.classes_ == positive)[0])
     limit = own_limit(saved, at)

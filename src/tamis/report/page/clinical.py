@@ -33,47 +33,22 @@ _FEW_EVENTS = 100
 
 @dataclass(frozen=True)
 class Rows:
-    """Predictions of all rows, by models that were trained without them.
+    """Predictions of all rows, by models that were trained without them."""
 
-    Attributes
-    ----------
-    codes : ndarray of int of shape (n_rows,)
-        True classes.
-    labels : ndarray of int of shape (n_rows,)
-        Predicted classes, as the model decides: by probability, threshold or expected cost.
-    probabilities : ndarray of shape (n_rows, n_classes)
-        As the model gives them, for its own class frequencies.
-    risks : ndarray of shape (n_rows, n_classes)
-        The same for the class frequencies of the data.
-    shares : ndarray of shape (n_classes,)
-        Class frequencies of the data.
-    weights : ndarray of shape (n_rows,)
-        Sample weights.
-    is_honest : bool
-        Whether the rows had no say in the choice of the model, either.
-    """
-
-    codes: NDArray
+    codes: NDArray  # (n_rows,): True classes
+    # (n_rows,): predicted classes, as the model decides: by probability, threshold or expected
+    # cost.
     labels: NDArray
+    # (n_rows, n_classes): as the model gives them, for its own class frequencies.
     probabilities: NDArray
-    risks: NDArray
-    shares: NDArray
-    weights: NDArray
-    is_honest: bool
+    risks: NDArray  # (n_rows, n_classes): the same for the class frequencies of the data
+    shares: NDArray  # (n_classes,): class frequencies of the data
+    weights: NDArray  # (n_rows,): sample weights
+    is_honest: bool  # whether the rows had no say in the choice of the model, either
 
 
 def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
-    """Honest predictions of the recommended model; for another one, those that selected it.
-
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-
-    Returns
-    -------
-    rows : Rows
-    """
+    """Honest predictions of the recommended model; for another one, those that selected it."""
     problem, honest = comparison.problem, comparison.honest
     found = None if honest is None or choice != comparison.recommended else honest.predictions
     if found is not None:
@@ -96,18 +71,8 @@ def describe_classes(
 ) -> dict[str, Any]:
     """Numbers of each class against the rest.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-    model : TableModel
-    prevalence : Prevalence
-        At which the page begins.
-
-    Returns
-    -------
-    clinical : dict
-        "classes", one per class that is shown, "table" of all classes, "is_honest".
+    `prevalence`: at which the page begins. Returns `clinical`: "classes", one per class that is
+    shown, "table" of all classes, "is_honest".
     """
     problem, settings = comparison.problem, comparison.settings
     rows, classes = predicted_rows(comparison, choice), problem.classes

@@ -60,29 +60,11 @@ def make_content(
 ) -> dict[str, Any]:
     """Everything that the report says about one model of a method.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        With a choice.
-    choice : Choice or None
-        Method and level; None: the recommended ones.
-    run : str or None
-        Folder of the run, for commands that the reader can copy.
-    command : str or None
-        Command that made the run.
-    about : str or None
-        Intended use.
-    evaluations : sequence of dict
-        What `tamis evaluate -o FILE` wrote.
-    include_rows : bool
-        Whether single rows may be shown.
-    prevalence : None, float or mapping of class to float
-        Class frequencies that probabilities are shown for: `find_prevalence`.
-
-    Returns
-    -------
-    content : dict
-        Numbers, strings, lists and dicts.
+    `comparison`: with a choice. `choice`: method and level; None: the recommended ones. `run`:
+    folder of the run, for commands that the reader can copy. `command`: command that made the run.
+    `about`: intended use. `evaluations`: what `tamis evaluate -o FILE` wrote. `include_rows`:
+    whether single rows may be shown. `prevalence`: class frequencies that probabilities are shown
+    for: `find_prevalence`. Returns `content`: numbers, strings, lists and dicts.
     """
     choice = comparison.final_choice if choice is None else choice
     model, records, metrics = comparison.fitted(choice)

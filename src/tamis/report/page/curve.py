@@ -29,19 +29,9 @@ _MOST_CLASSES, _MOST_CELLS = 30, 30
 def describe_curve(comparison: Comparison, choice: Choice, run: str | None) -> dict[str, Any]:
     """Scores, features and confusion matrix of every level of every method.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-        The level that is shown first.
-    run : str or None
-        Folder of the run, for commands.
-
-    Returns
-    -------
-    curve : dict
-        "methods" with their "levels", "names" of the features that are listed by their place,
-        "classes", "start" (places of the method and of the level that are shown first).
+    `choice`: the level that is shown first; `run`: folder of the run, for commands. Returns
+    `curve`: "methods" with their "levels", "names" of the features that are listed by their place,
+    "classes", "start" (places of the method and of the level that are shown first).
     """
     methods: list[dict[str, Any]] = []
     place_of: dict[int, int] = {}

@@ -34,23 +34,10 @@ def describe_evaluations(
 ) -> list[dict[str, Any]]:
     """What `tamis evaluate -o FILE` wrote, beside the same of the internal predictions.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-    reports : sequence of dict
-    digest : str
-        Of the model of the report.
-    clinical : dict
-        Of `describe_classes`.
-    include_rows : bool
-        Whether small counts and single values may be shown.
-
-    Returns
-    -------
-    told : list of dict
-        "measured" has, for some classes, "internal" and "external" values of `measure_class`;
-        "internal" has the area under the ROC curve and the Brier score of all classes.
+    `digest`: of the model of the report; `clinical`: of `describe_classes`; `include_rows`:
+    whether small counts and single values may be shown. Returns `told`: "measured" has, for some
+    classes, "internal" and "external" values of `measure_class`; "internal" has the area under the
+    ROC curve and the Brier score of all classes.
     """
     if not reports:
         return []

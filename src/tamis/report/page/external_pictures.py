@@ -12,17 +12,8 @@ __all__ = ["draw_measured"]
 def draw_measured(measured: dict[str, Any], new_figure: Any) -> list[tuple[str, Any]]:
     """Calibration, net benefit and ROC curve of one class.
 
-    Parameters
-    ----------
-    measured : dict
-        Of `tamis.comparison.further.external.measure_class`.
-    new_figure : callable
-        Makes a figure and its axes.
-
-    Returns
-    -------
-    drawn : list of (str, Figure)
-        With their titles.
+    `measured`: of `tamis.comparison.further.external.measure_class`; `new_figure`: makes a figure
+    and its axes. Returns `drawn`: with their titles.
     """
     from tamis.inspection import CalibrationDisplay, DecisionCurveDisplay
     from tamis.inspection._logistic import SmoothCurve

@@ -38,18 +38,8 @@ def describe_family(
 ) -> dict[str, Any]:
     """Questions of a datum-wise model, landmarks, or the certificate of a primal-dual model.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-    model : TableModel
-    include_rows : bool
-        Whether landmarks are named.
-
-    Returns
-    -------
-    told : dict
-        "questions", "landmarks" or "certificate"; empty for other families.
+    `include_rows`: whether landmarks are named. Returns `told`: "questions", "landmarks" or
+    "certificate"; empty for other families.
     """
     estimator = model.estimator
     if model.asks:
@@ -149,17 +139,8 @@ def worked_example(
 ) -> dict[str, Any] | None:
     """What the model says about a typical row of each class: the medians of the class.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    model : TableModel
-    prevalence : Prevalence
-        Class frequencies that probabilities are shown for.
-
-    Returns
-    -------
-    example : dict or None
-        "rows", one per class of at least five rows; None for words.
+    `prevalence`: class frequencies that probabilities are shown for. Returns `example`: "rows",
+    one per class of at least five rows; None for words.
     """
     assert comparison.data is not None
     problem, table = comparison.problem, comparison.data.columns
@@ -256,15 +237,7 @@ def _told_margins(margins, row, values):
 def describe_model(model: TableModel, include_rows: bool) -> dict[str, Any]:
     """The model itself, where it is a formula; otherwise what it is made of.
 
-    Parameters
-    ----------
-    model : TableModel
-    include_rows : bool
-
-    Returns
-    -------
-    told : dict
-        "weights" (a formula), or None; what else a prediction uses.
+    Returns `told`: "weights" (a formula), or None; what else a prediction uses.
     """
     labels = [str(label) for label in model.classes_.tolist()]
     threshold = model.threshold

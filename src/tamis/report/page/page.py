@@ -43,30 +43,13 @@ def write_report(
 ) -> str:
     """Make the report of one level of a method, and write it.
 
-    Parameters
-    ----------
-    comparison : Comparison
-        With a choice.
-    path : str or path-like or None
-        File to write; None: none.
-    choice : Choice or None
-        Method and level; None: the recommended ones.
-    run, command : str or None
-        Folder of the run, for commands that the reader can copy; command that made it.
-    about : str or None
-        Intended use of the model, in your words.
-    evaluations : sequence of str or path-like
-        Files that `tamis evaluate -o FILE` wrote.
-    include_rows : bool
-        Whether the page may name single rows, such as landmarks.
-    prevalence : None, float, mapping of class to float, or Prevalence
-        Class frequencies that probabilities are shown for: the share of the positive class of
-        two, or of the classes that are named; None: those of the training rows.
-
-    Returns
-    -------
-    page : str
-        HTML.
+    `comparison`: with a choice. `path`: file to write; None: none. `choice`: method and level;
+    None: the recommended ones. `run`, `command`: folder of the run, for commands that the reader
+    can copy; command that made it. `about`: intended use of the model, in your words.
+    `evaluations`: files that `tamis evaluate -o FILE` wrote. `include_rows`: whether the page may
+    name single rows, such as landmarks. `prevalence`: class frequencies that probabilities are
+    shown for: the share of the positive class of two, or of the classes that are named; None:
+    those of the training rows. Returns `page`: HTML.
     """
     choice = comparison.final_choice if choice is None else choice
     content = make_content(
@@ -103,16 +86,7 @@ def write_report(
 def render(content: dict[str, Any], pictures: dict[str, Any]) -> str:
     """HTML of a content and its pictures.
 
-    Parameters
-    ----------
-    content : dict
-        Of `make_content`.
-    pictures : dict
-        Of `draw_pictures`.
-
-    Returns
-    -------
-    page : str
+    `content`: of `make_content`; `pictures`: of `draw_pictures`.
     """
     style, script = _own("report.css"), _own("report.js")
     policy = security_policy(script, style)
@@ -122,16 +96,7 @@ def render(content: dict[str, Any], pictures: dict[str, Any]) -> str:
 
 
 def read_evaluation(path: str | PathLike) -> dict[str, Any]:
-    """Read a file of `tamis evaluate -o FILE`.
-
-    Parameters
-    ----------
-    path : str or path-like
-
-    Returns
-    -------
-    report : dict
-    """
+    """Read a file of `tamis evaluate -o FILE`."""
     try:
         report = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

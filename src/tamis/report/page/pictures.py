@@ -51,25 +51,13 @@ def draw_pictures(
 ) -> dict[str, Any]:
     """All pictures of the report.
 
-    Parameters
-    ----------
-    comparison : Comparison
-    choice : Choice
-    prevalences : dict of int to float, or None
-        Of each class that may be drawn, where probabilities are shown for it; None: of the rows.
-    evaluations : sequence of dict
-        External validations of the content of the page.
-    include_rows : bool
-        Whether a picture may have a mark for each row.
-
-    Returns
-    -------
-    pictures : dict
-        "missing" (how to get them, if matplotlib is missing), "failed" (why they could not be
-        drawn), "curve" and its "points" (places of the levels of
-        each method in the picture), "classes" (by class, its pictures), "learning" (the
-        learning curve), "questions" (which row is asked for what), "external" (for each
-        evaluation and class, rows of pictures).
+    `prevalences`: of each class that may be drawn, where probabilities are shown for it; None: of
+    the rows. `evaluations`: external validations of the content of the page. `include_rows`:
+    whether a picture may have a mark for each row. Returns `pictures`: "missing" (how to get them,
+    if matplotlib is missing), "failed" (why they could not be drawn), "curve" and its "points"
+    (places of the levels of each method in the picture), "classes" (by class, its pictures),
+    "learning" (the learning curve), "questions" (which row is asked for what), "external" (for
+    each evaluation and class, rows of pictures).
     """
     try:
         import matplotlib

@@ -51,16 +51,8 @@ def plural(n: float, word: str) -> str:
 def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     """The recommendation in a sentence for everyone, and what it rests on.
 
-    Parameters
-    ----------
-    metrics : dict
-        Of the model that is described.
-    comparison : Comparison
-
-    Returns
-    -------
-    told : dict
-        "sentence", "details" (list of str), "score", "low", "high", "chance".
+    `metrics`: of the model that is described. Returns `told`: "sentence", "details" (list of str),
+    "score", "low", "high", "chance".
     """
     model, data, scoring = metrics["model"], metrics["data"], metrics["settings"]["scoring"]
     classes = list(data["classes"])

@@ -20,50 +20,25 @@ __all__ = ["Outcome", "Questionnaire", "Step"]
 
 @dataclass(frozen=True)
 class Step:
-    """One question that was answered.
+    """One question that was answered."""
 
-    Attributes
-    ----------
-    name : str
-        Feature, or feature group.
-    value : float, str, dict or None
-        The answer, for a group by field; None if it was unavailable.
-    probabilities : ndarray of shape (n_classes,)
-        After the answer.
-    """
-
-    name: str
-    value: Any
-    probabilities: np.ndarray
+    name: str  # feature, or feature group
+    value: Any  # the answer, for a group by field; None if it was unavailable
+    probabilities: np.ndarray  # (n_classes,): after the answer
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What is known now.
+    """What is known now."""
 
-    Attributes
-    ----------
-    status : {"asking", "settled", "complete", "budget"}
-        Whether there is another question, and otherwise why not: the model has enough, all
-        features were asked for, or `max_questions` were answered.
-    label : object
-        The predicted class.
-    probabilities : ndarray of shape (n_classes,)
-        At the prevalence of the questionnaire.
-    refer : bool
-        Whether a person should decide, because no class is probable enough.
-    largest : float
-        The probability that this was decided by.
-    reason : str or None
-        Why the label is not the most probable class; None if it is.
-    """
-
+    # Whether there is another question, and otherwise why not: the model has enough, all features
+    # were asked for, or `max_questions` were answered.
     status: str
-    label: Any
-    probabilities: np.ndarray
-    refer: bool
-    largest: float
-    reason: str | None
+    label: Any  # the predicted class
+    probabilities: np.ndarray  # (n_classes,): at the prevalence of the questionnaire
+    refer: bool  # whether a person should decide, because no class is probable enough
+    largest: float  # the probability that this was decided by
+    reason: str | None  # why the label is not the most probable class; None if it is
 
 
 class Questionnaire:
@@ -73,29 +48,16 @@ class Questionnaire:
     first, and stop when no answer within the training range can change the decision. Missing
     answers are treated as in `predict`.
 
-    Parameters
-    ----------
-    model : TableModel or TableClassifier
-        Any but landmarks and panels with a kernel head.
-    max_questions : int or None, default=None
-        Largest number of answers; unavailable ones do not count.
-    reject : float or None, default=None
-        Refer to a person if the largest probability at the end is below this: that of
-        `predict_proba`, or at `prevalence` if it is stated.
-    flip_risk : float or None, default=None
-        For primal-dual models whose decision is a distance: stop if the label would change for at
-        most this share of typical remaining answers.
-    prevalence : float, mapping of class to float, Prevalence or None, default=None
-        Class frequencies that probabilities are shown for: the share of the positive class of
-        two, or of the classes that are named. None: as in the training rows. The labels are those
-        of `predict` at any prevalence, unless errors have costs.
-
-    Attributes
-    ----------
-    prevalence : Prevalence
-        Class frequencies of the probabilities; ``prevalence.sentence()`` states them.
-    history : list of Step
-        Questions that were answered or unavailable, in order.
+    `model`: any but landmarks and panels with a kernel head. `max_questions`: largest number of
+    answers; unavailable ones do not count. `reject`: refer to a person if the largest probability
+    at the end is below this: that of `predict_proba`, or at `prevalence` if it is stated.
+    `flip_risk`: for primal-dual models whose decision is a distance: stop if the label would
+    change for at most this share of typical remaining answers. `prevalence`: class frequencies
+    that probabilities are shown for: the share of the positive class of two, or of the classes
+    that are named. None: as in the training rows. The labels are those of `predict` at any
+    prevalence, unless errors have costs. `prevalence`: class frequencies of the probabilities;
+    ``prevalence.sentence()`` states them. `history`: questions that were answered or unavailable,
+    in order.
 
     Examples
     --------
@@ -153,15 +115,8 @@ class Questionnaire:
     def answer(self, value: Any) -> Questionnaire:
         """Answer the question.
 
-        Parameters
-        ----------
-        value : float or str; for a group a dict
-            The answer; for a group one per field, None for those that are unavailable. A choice
-            that the model does not know is unavailable, too.
-
-        Returns
-        -------
-        self : Questionnaire
+        `value`: the answer; for a group one per field, None for those that are unavailable. A
+        choice that the model does not know is unavailable, too.
         """
         question = self._current("answer")
         answers = self._read(question, value)

@@ -23,17 +23,10 @@ _N_DRAWS = 200
 
 @dataclass(frozen=True)
 class Question:
-    """One question: a feature, or a feature group whose values come together.
-
-    Attributes
-    ----------
-    name : str
-    fields : list of Field
-        One, or for a group one per value.
-    """
+    """One question: a feature, or a feature group whose values come together."""
 
     name: str
-    fields: list[Field]
+    fields: list[Field]  # one, or for a group one per value
 
 
 # The answers to a question, one per field, None where unavailable.
@@ -106,21 +99,10 @@ class Policy:
 class InOrder:
     """A model that needs the same features for all rows: the most influential is asked first.
 
-    Parameters
-    ----------
-    model : TableModel
-    prevalence : Prevalence
-        Of expected costs, and where probabilities are shown for it.
-    flip_risk : float or None
-        For decisions that are not sums over features: stop if the estimated probability that the
-        label changes is at most this. None: ask for all of them.
-
-    Attributes
-    ----------
-    terms : Terms or None
-        Decisions as sums, where they are.
-    draws : ndarray of shape (n_draws, n_columns) or None
-        Values that stand for the unknown ones otherwise.
+    `prevalence`: of expected costs, and where probabilities are shown for it. `flip_risk`: for
+    decisions that are not sums over features: stop if the estimated probability that the label
+    changes is at most this. None: ask for all of them. `terms`: decisions as sums, where they are;
+    `draws` (n_draws, n_columns) or None: values that stand for the unknown ones otherwise.
     """
 
     def __init__(
@@ -240,18 +222,8 @@ def make_engine(
 ) -> Engine:
     """What asks the questions of a model.
 
-    Parameters
-    ----------
-    model : TableModel
-    prevalence : Prevalence or None
-        See `InOrder`; None: of the training rows.
-    flip_risk : float or None
-        See `InOrder`.
-
-    Returns
-    -------
-    engine : Engine
-        InputError is raised for models that cannot be asked this way.
+    `prevalence`: see `InOrder`; None: of the training rows. `flip_risk`: see `InOrder`. Returns
+    `engine`: InputError is raised for models that cannot be asked this way.
     """
     refuse_rows(model, "asked one question at a time")
     if not model.asks:

@@ -25,61 +25,36 @@ _GROUPED = re.compile(r"(?<!\d)[1-9]\d{0,2},\d{3}(?!\d)")
 
 @dataclass(frozen=True)
 class Field:
-    """One value that a person is asked for.
+    """One value that a person is asked for."""
 
-    Attributes
-    ----------
-    name : str
-        The raw column; for a word of free text, the column and the word.
-    kind : {"number", "integer", "choice", "count"}
-        "count": how often a word occurs.
-    columns : list of int
-        Columns of the model's matrix.
-    fill : list of float
-        Their values if the answer is unavailable.
-    categories : list of str
-        Choices: the category of each column.
-    choices : list of str
-        Choices: the categories that were frequent enough in training, and the name of `other`.
-    zeros : list of str, or None
-        Choices: categories without a column; None: all others. Those that are neither here nor in
-        `categories` are unavailable.
-    other : str or None
-        Choices: what stands for the categories that were too rare in training.
-    question, unit : str
-        Wording and unit, from the features file.
-    least, most : float or None
-        Limits from the features file; answers beyond them are invalid.
-    low, high : float or None
-        Smallest and largest value in training; answers beyond them are unusual.
-    idf : float or None
-        Weight of a word: a count n becomes ``(1 + log n) * idf``.
-    below_detection : {"half", "limit", "missing"}
-        Numbers: what values beyond a detection limit are; missing ones are unavailable.
-    is_percent : bool
-        Whether people see and enter percents: 93 is 0.93. A text of at most 1 without a percent
-        sign is refused, because it may be a share; numbers, which programs give, are shares.
-    decimal : {".", ","}
-        Decimal mark in training: where it is a comma, an answer may have one, too.
-    """
-
-    name: str
-    kind: str
-    columns: list[int]
-    fill: list[float]
-    categories: list[str] = field(default_factory=list)
+    name: str  # the raw column; for a word of free text, the column and the word
+    kind: str  # "count": how often a word occurs
+    columns: list[int]  # columns of the model's matrix
+    fill: list[float]  # their values if the answer is unavailable
+    categories: list[str] = field(default_factory=list)  # choices: the category of each column
+    # Choices: the categories that were frequent enough in training, and the name of `other`.
     choices: list[str] = field(default_factory=list)
+    # Choices: categories without a column; None: all others. Those that are neither here nor in
+    # `categories` are unavailable.
     zeros: list[str] | None = None
+    # Choices: what stands for the categories that were too rare in training.
     other: str | None = None
+    # question, unit: wording and unit, from the features file.
     question: str = ""
     unit: str = ""
+    # least, most: limits from the features file; answers beyond them are invalid.
     least: float | None = None
     most: float | None = None
+    # low, high: smallest and largest value in training; answers beyond them are unusual.
     low: float | None = None
     high: float | None = None
-    idf: float | None = None
+    idf: float | None = None  # weight of a word: a count n becomes ``(1 + log n) * idf``
+    # Numbers: what values beyond a detection limit are; missing ones are unavailable.
     below_detection: str = "missing"
+    # Whether people see and enter percents: 93 is 0.93. A text of at most 1 without a percent sign
+    # is refused, because it may be a share; numbers, which programs give, are shares.
     is_percent: bool = False
+    # Decimal mark in training: where it is a comma, an answer may have one, too.
     decimal: str = "."
 
     def read(self, answer: Any) -> Any:
@@ -200,17 +175,7 @@ class Field:
 
 
 def fields_of(model: TableModel, columns: Iterable[int]) -> list[Field]:
-    """The fields behind some columns of a model's matrix, in the order of the columns.
-
-    Parameters
-    ----------
-    model : TableModel
-    columns : iterable of int
-
-    Returns
-    -------
-    fields : list of Field
-    """
+    """The fields behind some columns of a model's matrix, in the order of the columns."""
     preparation, wanted = model.preparation, set(columns)
     fill = preparation.fill.tolist() if preparation.fill.size else [0.0] * preparation.n_columns
     fields, start = [], len(preparation.numbers)

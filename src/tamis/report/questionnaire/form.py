@@ -27,18 +27,8 @@ def make_form(
 ) -> dict[str, Any]:
     """The questions, the model and the settings of a questionnaire, as JSON can hold them.
 
-    Parameters
-    ----------
-    questionnaire : Questionnaire
-        A new one.
-    digest : str
-        Digest of the model, to be shown.
-    about : str or None
-        Intended use, to be shown.
-
-    Returns
-    -------
-    form : dict
+    `questionnaire`: a new one; `digest`: digest of the model, to be shown; `about`: intended use,
+    to be shown.
     """
     model, engine = questionnaire.model, questionnaire.engine
     make = _sum_or_distance if isinstance(engine, InOrder) else _policy

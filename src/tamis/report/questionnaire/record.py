@@ -16,17 +16,7 @@ __all__ = ["append_line", "describe", "replay"]
 def describe(talk: Questionnaire, digest: str, *, ended: str | None = None) -> dict[str, Any]:
     """What was asked, answered and concluded, as plain values.
 
-    Parameters
-    ----------
-    talk : Questionnaire
-    digest : str
-        Digest of the model.
-    ended : str or None
-        Why the conversation ended; None: as its outcome says.
-
-    Returns
-    -------
-    record : dict
+    `digest`: digest of the model. `ended`: why the conversation ended; None: as its outcome says.
     """
     now, classes = talk.outcome(), [str(label) for label in talk.model.classes_.tolist()]
 
@@ -61,16 +51,8 @@ def append_line(path: str | os.PathLike[str], record: dict[str, Any]) -> None:
 def replay(talk: Questionnaire, answers: Sequence[Any]) -> Questionnaire:
     """Give a new questionnaire the answers that a page sent; ValueError if they do not fit it.
 
-    Parameters
-    ----------
-    talk : Questionnaire
-        A new one.
-    answers : list of dict
-        In order: `name` of the question, and `answers`, one per field, None where unavailable.
-
-    Returns
-    -------
-    talk : Questionnaire
+    `talk`: a new one; `answers`: in order: `name` of the question, and `answers`, one per field,
+    None where unavailable.
     """
     for given in answers:
         question = talk.next_question()

@@ -19,20 +19,11 @@ _LONGEST_ABOUT = 20_000
 
 @dataclass(frozen=True)
 class OpenedRun:
-    """A run, or a model file.
-
-    Attributes
-    ----------
-    model : TableModel
-    digest : str
-        Digest of the model.
-    about : str or None
-        Intended use: the text of `about.txt` in the folder of the run.
-    """
+    """A run, or a model file."""
 
     model: TableModel
-    digest: str
-    about: str | None
+    digest: str  # digest of the model
+    about: str | None  # intended use: the text of `about.txt` in the folder of the run
 
 
 def open_run(path: str | os.PathLike[str]) -> OpenedRun:

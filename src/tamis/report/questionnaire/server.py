@@ -23,14 +23,9 @@ _ID = re.compile(r"[0-9a-f-]{36}")
 class AskServer(ThreadingHTTPServer):
     """Serves one page, and hands the answers that it sends to a function.
 
-    Parameters
-    ----------
-    make_page : callable
-        Makes the page, given the path that receives answers (None: nothing is received).
-    receive : callable or None
-        Called with the id of a conversation and its answers; ValueError refuses them.
-    port : int
-        0: any free one.
+    `make_page`: makes the page, given the path that receives answers (None: nothing is received).
+    `receive`: called with the id of a conversation and its answers; ValueError refuses them.
+    `port`: 0: any free one.
     """
 
     daemon_threads = True

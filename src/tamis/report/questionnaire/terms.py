@@ -79,22 +79,14 @@ class Absolute:
 
 @dataclass(frozen=True)
 class FieldTerms:
-    """The terms of one field.
-
-    Attributes
-    ----------
-    field : Field
-    curves : list of Linear or Absolute
-        One per column of the field.
-    candidates : ndarray of shape (n_candidates, n_classes)
-        Terms at the answers where a margin can be smallest, the unavailable one among them.
-    directions : ndarray of shape (n_directions, n_classes)
-        Where the terms go without limit, if the range is not known.
-    """
+    """The terms of one field."""
 
     field: Field
-    curves: list
+    curves: list  # one per column of the field
+    # (n_candidates, n_classes): terms at the answers where a margin can be smallest, the
+    # unavailable one among them.
     candidates: np.ndarray
+    # (n_directions, n_classes): where the terms go without limit, if the range is not known.
     directions: np.ndarray
 
     def of_columns(self, values: Iterable[float]) -> NDArray[np.float64]:
@@ -115,46 +107,29 @@ class FieldTerms:
 
 @dataclass(frozen=True)
 class Terms:
-    """The decisions of a model as a sum over fields.
+    """The decisions of a model as a sum over fields."""
 
-    Attributes
-    ----------
-    base : ndarray of shape (n_classes,)
-    fields : list of FieldTerms
-        The one that can change most, per unit of its cost, comes first.
-    """
-
-    base: np.ndarray
-    fields: list[FieldTerms]
+    base: np.ndarray  # (n_classes,)
+    fields: list[FieldTerms]  # the one that can change most, per unit of its cost, comes first
 
 
 @dataclass(frozen=True)
 class After:
-    """What comes after the decisions of a classifier: probabilities and the label.
-
-    Attributes
-    ----------
-    temperature : float
-    site_temperature, site_intercept : float and list of float
-        The recalibration; 1 and zeros if there is none.
-    positive, threshold : int and float, or None
-    costs : list of list of float, or None
-        Costs of errors, by true and predicted class: the label has the smallest expected cost.
-    shown : list of float
-        Logarithms of the class frequencies that probabilities are shown for, over those that the
-        model assumes.
-    referred : list of float
-        The same for the probabilities that decide whether a person is asked: as in prediction,
-        those of the model, unless a prevalence is stated.
-    """
+    """What comes after the decisions of a classifier: probabilities and the label."""
 
     temperature: float
+    # site_temperature, site_intercept: the recalibration; 1 and zeros if there is none.
     site_temperature: float
     site_intercept: list[float]
     positive: int | None
     threshold: float | None
+    # Costs of errors, by true and predicted class: the label has the smallest expected cost.
     costs: list[list[float]] | None
+    # Logarithms of the class frequencies that probabilities are shown for, over those that the
+    # model assumes.
     shown: list[float]
+    # The same for the probabilities that decide whether a person is asked: as in prediction, those
+    # of the model, unless a prevalence is stated.
     referred: list[float]
 
     @classmethod
@@ -176,14 +151,9 @@ class After:
     def is_settled(self, margins: NDArray, label: int, reject: float | None) -> bool:
         """Whether no answer can change the label, nor whether it is referred to a person.
 
-        Parameters
-        ----------
-        margins : ndarray of shape (n_classes, n_classes)
-            Smallest decision of class c minus that of class k.
-        label : int
-            The label with the answers so far.
-        reject : float or None
-            Refer to a person if the largest probability is below this.
+        `margins` (n_classes, n_classes): smallest decision of class c minus that of class k;
+        `label`: the label with the answers so far; `reject`: refer to a person if the largest
+        probability is below this.
         """
         plain = margins / self.temperature
         site = np.array(self.site_intercept)

@@ -31,75 +31,38 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Margins:
-    """Contributions to the margins of some rows.
+    """Contributions to the margins of some rows."""
 
-    Attributes
-    ----------
-    labels, runners_up : ndarray of shape (n_rows,)
-        Predicted classes, and the most probable of the others.
-    probabilities : ndarray of shape (n_rows,)
-        Probabilities of the predicted classes.
-    margins : ndarray of shape (n_rows,)
-        Logarithm of the predicted class's probability over the runner-up's. Negative if another
-        class is more probable at the prevalence that is shown.
-    features : list of str
-        Counted features.
-    values : ndarray of shape (n_rows, n_features)
-        Contributions; their sum and `base` are the margin.
-    base : ndarray of shape (n_rows,)
-        The margin where no feature contributes.
-    """
-
+    # labels, runners_up: (n_rows,): predicted classes, and the most probable of the others.
     labels: np.ndarray
     runners_up: np.ndarray
-    probabilities: np.ndarray
+    probabilities: np.ndarray  # (n_rows,): probabilities of the predicted classes
+    # (n_rows,): logarithm of the predicted class's probability over the runner-up's. Negative if
+    # another class is more probable at the prevalence that is shown.
     margins: np.ndarray
-    features: list
-    values: np.ndarray
-    base: np.ndarray
+    features: list  # counted features
+    values: np.ndarray  # (n_rows, n_features): contributions; their sum and `base` are the margin
+    base: np.ndarray  # (n_rows,): the margin where no feature contributes
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """Nearest landmarks of some rows, in the best member of the ensemble.
+    """Nearest landmarks of some rows, in the best member of the ensemble."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_rows,)
-        Predicted classes, by the whole ensemble.
-    probabilities : ndarray of shape (n_rows,)
-        Probabilities of the predicted classes.
-    rows : ndarray of int of shape (n_rows, n_nearest)
-        Training rows, counted from 0.
-    row_labels : ndarray of shape (n_rows, n_nearest)
-        Labels of the training rows.
-    distances : ndarray of shape (n_rows, n_nearest)
-    """
-
-    labels: np.ndarray
-    probabilities: np.ndarray
-    rows: np.ndarray
-    row_labels: np.ndarray
-    distances: np.ndarray
+    labels: np.ndarray  # (n_rows,): predicted classes, by the whole ensemble
+    probabilities: np.ndarray  # (n_rows,): probabilities of the predicted classes
+    rows: np.ndarray  # (n_rows, n_nearest): training rows, counted from 0
+    row_labels: np.ndarray  # (n_rows, n_nearest): labels of the training rows
+    distances: np.ndarray  # (n_rows, n_nearest)
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """The features that some rows were asked for.
+    """The features that some rows were asked for."""
 
-    Attributes
-    ----------
-    asked : list of list of str
-        Features in the order of the questions.
-    labels : list of ndarray of shape (n_questions + 1,)
-        Predicted classes before the first question and after each.
-    probabilities : list of ndarray of shape (n_questions + 1,)
-        Probabilities of the predicted classes.
-    """
-
-    asked: list
-    labels: list
-    probabilities: list
+    asked: list  # features in the order of the questions
+    labels: list  # (n_questions + 1,): predicted classes before the first question and after each
+    probabilities: list  # (n_questions + 1,): probabilities of the predicted classes
 
 
 def explain_margins(
@@ -107,17 +70,8 @@ def explain_margins(
 ) -> Margins:
     """Contributions of features to the margin of the predicted class over the runner-up.
 
-    Parameters
-    ----------
-    model : TableModel
-        A model of centers, medians or primal-dual.
-    table : Columns
-    prevalence : ndarray of shape (n_classes,) or None
-        Class frequencies that probabilities are given for; None: those the model assumes.
-
-    Returns
-    -------
-    margins : Margins
+    `model`: a model of centers, medians or primal-dual. `prevalence` (n_classes,) or None: class
+    frequencies that probabilities are given for; None: those the model assumes.
     """
     X = model.prepare(table)
     predicted, probabilities = model.decided(
@@ -166,18 +120,8 @@ def explain_nearest(
 ) -> Nearest:
     """Nearest landmarks of each row.
 
-    Parameters
-    ----------
-    model : TableModel
-        A model of landmarks.
-    table : Columns
-    n_nearest : int
-    prevalence : ndarray of shape (n_classes,) or None
-        Class frequencies that probabilities are given for; None: those the model assumes.
-
-    Returns
-    -------
-    nearest : Nearest
+    `model`: a model of landmarks. `prevalence` (n_classes,) or None: class frequencies that
+    probabilities are given for; None: those the model assumes.
     """
     X = model.prepare(table)
     X = _dense(X)
@@ -199,17 +143,8 @@ def explain_sequences(
 ) -> Sequences:
     """The features each row is asked for, and the prediction after each.
 
-    Parameters
-    ----------
-    model : TableModel
-        A datum-wise model.
-    table : Columns
-    prevalence : ndarray of shape (n_classes,) or None
-        Class frequencies that probabilities are given for; None: those the model assumes.
-
-    Returns
-    -------
-    sequences : Sequences
+    `model`: a datum-wise model. `prevalence` (n_classes,) or None: class frequencies that
+    probabilities are given for; None: those the model assumes.
     """
     questions = model.estimator.explain(model.prepare(table))
     asked, labels, chances = [], [], []
@@ -227,12 +162,7 @@ def explain_sequences(
 class Values:
     """Values of counted features, as they are in a table.
 
-    Parameters
-    ----------
-    preparation : Preparation
-    table : Columns
-    fills : bool
-        Whether missing values were replaced: then by what is shown.
+    `fills`: whether missing values were replaced: then by what is shown.
     """
 
     def __init__(self, preparation: Preparation, table: Columns, fills: bool = False) -> None:

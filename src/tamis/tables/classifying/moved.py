@@ -30,17 +30,10 @@ _MOST_ROWS, _MOST_VALUES = 20_000, 40_000_000
 
 @dataclass
 class Moved:
-    """Values of the numbers of a model in new rows: all of them, or every k-th row.
-
-    Attributes
-    ----------
-    preparation : Preparation
-    step : int
-        Every so many rows are kept.
-    """
+    """Values of the numbers of a model in new rows: all of them, or every k-th row."""
 
     preparation: Preparation
-    step: int = 1
+    step: int = 1  # every so many rows are kept
     _n_seen: int = 0
     _kept: list[NDArray] = field(default_factory=list)
 
@@ -63,11 +56,9 @@ class Moved:
     def found(self) -> list[dict[str, Any]]:
         """The columns that moved, those that moved most first.
 
-        Returns
-        -------
-        found : list of dict
-            "column", "median", "median_in_training", "shift" (in standard deviations of training)
-            and "is_counts" (whole numbers beyond the training range, where training had others).
+        Returns `found`: "column", "median", "median_in_training", "shift" (in standard deviations
+        of training) and "is_counts" (whole numbers beyond the training range, where training had
+        others).
         """
         if not self._kept:
             return []

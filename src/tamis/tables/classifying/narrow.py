@@ -26,15 +26,8 @@ _OF_SEARCH = ("_fold_scores", "_levels", "best_score_", "path_", "radius_", "sta
 def narrow(estimator: Any) -> tuple[NDArray[np.intp], Any] | None:
     """The selected columns of a fitted classifier, and one of these columns alone.
 
-    Parameters
-    ----------
-    estimator : classifier
-
-    Returns
-    -------
-    narrowed : tuple of ndarray of int and classifier, or None
-        Without cross-validation: a `...CV` gives the classifier that it chose. None for
-        classifiers that need every column, or whose columns cannot be taken apart.
+    Returns `narrowed`: without cross-validation: a `...CV` gives the classifier that it chose.
+    None for classifiers that need every column, or whose columns cannot be taken apart.
     """
     kinds = {
         "SparseCenterClassifier": narrow_centers,

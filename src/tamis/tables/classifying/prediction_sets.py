@@ -30,14 +30,9 @@ __all__ = ["SetCalibration", "check_coverage", "join_labels"]
 
 @dataclass(frozen=True)
 class SetCalibration:
-    """How strange the calibration rows look for their own classes.
+    """How strange the calibration rows look for their own classes."""
 
-    Attributes
-    ----------
-    scores : list of ndarray
-        For each class, minus the probability of it for its calibration rows, ascending.
-    """
-
+    # For each class, minus the probability of it for its calibration rows, ascending.
     scores: list[NDArray]
 
     @classmethod

@@ -34,21 +34,13 @@ _TRAINING = "training"
 
 @dataclass(frozen=True)
 class Prevalence:
-    """Class frequencies that probabilities are shown for.
+    """Class frequencies that probabilities are shown for."""
 
-    Attributes
-    ----------
-    shares : ndarray of shape (n_classes,)
-    source : {"training", "site", "stated", "unknown"}
-        Of the training rows, of the rows that recalibrated the model, stated by the user, or, for
-        want of those, what the model assumes.
-    told : str
-        The frequencies in words, such as "12.3 % are ill".
-    """
-
-    shares: NDArray[np.float64]
+    shares: NDArray[np.float64]  # (n_classes,)
+    # Of the training rows, of the rows that recalibrated the model, stated by the user, or, for
+    # want of those, what the model assumes.
     source: str
-    told: str
+    told: str  # the frequencies in words, such as "12.3 % are ill"
 
     @property
     def is_stated(self) -> bool:
@@ -76,18 +68,10 @@ class Prevalence:
 def find_prevalence(model: TableModel, given: Any = None) -> Prevalence:
     """The class frequencies that probabilities are shown for.
 
-    Parameters
-    ----------
-    model : TableModel
-    given : None, "training", float, mapping of class to float, or Prevalence
-        A number is the share of the positive class of two (the second, if none is named). Classes
-        that a mapping leaves out share the rest as in training. None and "training": those of the
-        training rows.
-
-    Returns
-    -------
-    prevalence : Prevalence
-        InputError is raised if the classes or numbers do not fit.
+    `given`: a number is the share of the positive class of two (the second, if none is named).
+    Classes that a mapping leaves out share the rest as in training. None and "training": those of
+    the training rows. Returns `prevalence`: InputError is raised if the classes or numbers do not
+    fit.
     """
     if isinstance(given, Prevalence):
         return given
@@ -157,16 +141,8 @@ def percent(share: float) -> str:
 def why_not_likeliest(model: TableModel, label: int, likeliest: int) -> str:
     """Why a model decides for a class that is not the most probable one that is shown.
 
-    Parameters
-    ----------
-    model : TableModel
-    label, likeliest : int
-        Index of the predicted class, and of the most probable one.
-
-    Returns
-    -------
-    reason : str
-        What follows "decides for this class:".
+    `label`, `likeliest`: index of the predicted class, and of the most probable one. Returns
+    `reason`: what follows "decides for this class:".
     """
     if model.misclassification is not None:
         name, other = (str(model.classes_[c]) for c in (label, likeliest))

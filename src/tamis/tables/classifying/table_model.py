@@ -23,33 +23,20 @@ __all__ = ["Predicted", "Recalibration", "TableModel"]
 
 @dataclass(frozen=True)
 class Predicted:
-    """Predictions for some rows.
+    """Predictions for some rows."""
 
-    Attributes
-    ----------
-    labels : ndarray of shape (n_rows,)
-    probabilities : ndarray of shape (n_rows, n_classes)
-    asked : list of list of str, or None
-        Features that each row was asked for, in this order; None if all rows need the same.
-    """
-
-    labels: np.ndarray
-    probabilities: np.ndarray
+    labels: np.ndarray  # (n_rows,)
+    probabilities: np.ndarray  # (n_rows, n_classes)
+    # Features that each row was asked for, in this order; None if all rows need the same.
     asked: list[list[str]] | None = None
 
 
 @dataclass(frozen=True)
 class Recalibration:
-    """Probabilities fitted to another site: log probabilities / temperature + intercept.
-
-    Attributes
-    ----------
-    temperature : float
-    intercept : ndarray of shape (n_classes,)
-    """
+    """Probabilities fitted to another site: log probabilities / temperature + intercept."""
 
     temperature: float
-    intercept: np.ndarray
+    intercept: np.ndarray  # (n_classes,)
 
     def apply(self, probabilities: NDArray) -> NDArray[np.float64]:
         """Recalibrated probabilities."""

@@ -27,15 +27,7 @@ _ROWS = 50_000
 def observe(preparation: Preparation, encoded: Matrix) -> Preparation:
     """The preparation with the ranges and spreads of its numbers.
 
-    Parameters
-    ----------
-    preparation : Preparation
-    encoded : ndarray or CSR array of shape (n_rows, n_columns)
-        Its training rows, NaN where a value is missing.
-
-    Returns
-    -------
-    preparation : Preparation
+    `encoded` (n_rows, n_columns): its training rows, NaN where a value is missing.
     """
     n_numbers = len(preparation.numbers)
     ranges = np.full((n_numbers, 2), np.nan)
@@ -90,29 +82,15 @@ def _add_up(part, origin):
 
 @dataclass
 class Unusual:
-    """Counts of the rows unlike any in training.
-
-    Attributes
-    ----------
-    preparation : Preparation
-    n_rows : int
-        Rows that were looked at.
-    n_unusual : int
-        Rows with an unusual value.
-    outside : Counter
-        Rows outside the range, for each number.
-    new : dict of str to Counter
-        Rows of each new category, for each categorical column.
-    fills : bool
-        Whether the model replaces missing values.
-    """
+    """Counts of the rows unlike any in training."""
 
     preparation: Preparation
-    n_rows: int = 0
-    n_unusual: int = 0
-    outside: Counter = field(default_factory=Counter)
+    n_rows: int = 0  # rows that were looked at
+    n_unusual: int = 0  # rows with an unusual value
+    outside: Counter = field(default_factory=Counter)  # rows outside the range, for each number
+    # Rows of each new category, for each categorical column.
     new: dict[str, Counter] = field(default_factory=dict)
-    fills: bool = True
+    fills: bool = True  # whether the model replaces missing values
 
     def add(self, table: Columns) -> None:
         """Count the rows of a table with all columns of the preparation."""

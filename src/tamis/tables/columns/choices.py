@@ -21,21 +21,10 @@ def enforce_choices(
 ) -> NDArray:
     """A column in which words that are not among its declared categories are missing.
 
-    Parameters
-    ----------
-    name : str
-    values : ndarray of object
-    missing : MissingWords
-        With the declared categories, and the columns in which others are an error.
-    notes : list of str or None
-        Receives a message about the words that are read as missing.
-    rows : ndarray of int or None
-        Places of the values in the file, from 0; None: as they are.
-
-    Returns
-    -------
-    values : ndarray of object
-        `values` itself if nothing else stands in the column.
+    `missing`: with the declared categories, and the columns in which others are an error. `notes`:
+    receives a message about the words that are read as missing. `rows`: places of the values in
+    the file, from 0; None: as they are. Returns `values`: `values` itself if nothing else stands
+    in the column.
     """
     if name not in missing.choices:
         return values

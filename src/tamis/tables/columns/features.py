@@ -58,29 +58,12 @@ def decide_kinds(
 ) -> tuple[Columns, dict[str, str], str | None, MissingWords]:
     """Decide the kind of each column that has no other role, and report the decisions.
 
-    Parameters
-    ----------
-    table : Columns
-        Columns that have no other role.
-    text, categorical, include : list of str
-        Decisions of the user.
-    missing : MissingWords
-        Words that stand for missing values.
-    notes : list of str
-        Receives messages about the decisions.
-    decimal : {".", ","} or None
-        Decimal mark of words that are numbers; None: what most of them have.
-
-    Returns
-    -------
-    table : Columns
-        The features.
-    kinds : dict of str to {"categorical", "text"}
-        Kinds of its columns of words.
-    spotted : str or None
-        A column that identifies the rows.
-    missing : MissingWords
-        With the categories that look like missing values, and how numbers are written.
+    `table`: columns that have no other role. `text`, `categorical`, `include`: decisions of the
+    user. `missing`: words that stand for missing values. `notes`: receives messages about the
+    decisions. `decimal`: decimal mark of words that are numbers; None: what most of them have.
+    Returns `table`: the features; `kinds`: kinds of its columns of words; `spotted`: a column that
+    identifies the rows; `missing`: with the categories that look like missing values, and how
+    numbers are written.
     """
     forced = {*text, *categorical}
     if decimal is None:
@@ -197,30 +180,15 @@ def keep_columns(matrix, keep: Collection[int]):
 
 @dataclass
 class _Guess:
-    """The detected kind of a column of words.
+    """The detected kind of a column of words."""
 
-    Attributes
-    ----------
-    kind : {"categorical", "text", "number", "identifier", "date", "many", "empty"}
-        The first three are used, the others are dropped.
-    reason : str
-        Details for the user.
-    values : ndarray or None
-        The numbers, if it is a column of numbers.
-    odd : tuple of str
-        The few words that keep the column from being read as numbers.
-    signs : set of str
-        "%" if numbers have percent signs, "," if they have separators between thousands.
-    limited : bool
-        Whether some values are beyond a detection limit.
-    """
-
-    kind: str
-    reason: str = ""
-    values: Any = None
-    odd: tuple = ()
+    kind: str  # the first three are used, the others are dropped
+    reason: str = ""  # details for the user
+    values: Any = None  # the numbers, if it is a column of numbers
+    odd: tuple = ()  # the few words that keep the column from being read as numbers
+    # "%" if numbers have percent signs, "," if they have separators between thousands.
     signs: set = field(default_factory=set)
-    limited: bool = False
+    limited: bool = False  # whether some values are beyond a detection limit
 
 
 def looks_like_id(name: str) -> bool:
@@ -313,16 +281,9 @@ def _guess_numbers(column, decimal):
 def _guess_numeric(matrix, names):
     """Find columns of numbers that may be something else, or that hold nothing.
 
-    Parameters
-    ----------
-    matrix : ndarray or CSR array of shape (n_rows, n_columns)
-    names : list of str
-
-    Returns
-    -------
-    dict of str to list of str
-        Names of "identifiers" of rows, "codes" of categories, "owners" of several rows (patients),
-        "constant" and "empty" columns.
+    `matrix` (n_rows, n_columns). Returns `dict of str to list of str`: names of "identifiers" of
+    rows, "codes" of categories, "owners" of several rows (patients), "constant" and "empty"
+    columns.
     """
     guessed = {"identifiers": [], "codes": [], "owners": [], "constant": [], "empty": []}
     n_columns = matrix.shape[1]

@@ -27,13 +27,7 @@ _FEWEST_NUMBERS = 3
 def read_limit(word: str, rule: str, decimal: str = ".") -> float | None:
     """The number that a value beyond a detection limit is read as; None for another word.
 
-    Parameters
-    ----------
-    word : str
-    rule : {"half", "limit", "missing"}
-        "missing" gives NaN.
-    decimal : {".", ","}
-        Decimal mark.
+    `rule`: "missing" gives NaN; `decimal`: decimal mark.
 
     Examples
     --------
@@ -53,15 +47,7 @@ def read_limit(word: str, rule: str, decimal: str = ".") -> float | None:
 def find_limits(column: Coded, decimal: str = ".") -> list[str]:
     """Words of a column that are beyond a detection limit, if its other values include numbers.
 
-    Parameters
-    ----------
-    column : Coded
-    decimal : {".", ","}
-
-    Returns
-    -------
-    words : list of str
-        Those that occur; none if there are fewer than three different numbers.
+    Returns `words`: those that occur; none if there are fewer than three different numbers.
     """
     some = [word for word in column.counts if word[:1] in _SIGNS]
     some = [word for word in some if read_limit(word, "limit", decimal) is not None]

@@ -23,15 +23,9 @@ _ROWS, _LONGEST = 1000, 50
 def decimal_mark(words: Iterable[str], usual: str = ".", is_sure: bool = True) -> str:
     """The decimal mark that most of some words have.
 
-    Parameters
-    ----------
-    words : iterable of str
-        Among them numbers, which may have percent signs or be beyond a detection limit.
-    usual : {".", ","}
-        The mark if no word shows it.
-    is_sure : bool
-        Whether 1,234 is never a sign of decimal commas; False: only where other words have
-        commas between thousands.
+    `words`: among them numbers, which may have percent signs or be beyond a detection limit.
+    `usual`: the mark if no word shows it. `is_sure`: whether 1,234 is never a sign of decimal
+    commas; False: only where other words have commas between thousands.
 
     Examples
     --------

@@ -22,21 +22,9 @@ def note_words(
 ) -> MissingWords:
     """Report words that are read as values although they could mean missing ones.
 
-    Parameters
-    ----------
-    known : dict of str to collection
-        Categories of columns, or classes of the labels, as `role` says.
-    role : {"category", "class"}
-    missing : MissingWords
-    notes : list of str
-        Receives the messages.
-    hinted : collection of str
-        Columns that need no message.
-
-    Returns
-    -------
-    MissingWords
-        With these words as categories of their columns.
+    `known`: categories of columns, or classes of the labels, as `role` says; `notes`: receives the
+    messages; `hinted`: columns that need no message. Returns `MissingWords`: with these words as
+    categories of their columns.
     """
     kept = {name: sorted(missing.spellings.intersection(words)) for name, words in known.items()}
     kept = {name: words for name, words in kept.items() if words}
@@ -72,13 +60,8 @@ def note_left_out(
 ) -> None:
     """Report columns that are dropped, by kind: names with reasons.
 
-    Parameters
-    ----------
-    left_out : dict of str to list
-    notes : list of str
-        Receives the messages.
-    is_id : callable
-        Whether a name is typical of a column that identifies rows, or several of them.
+    `notes`: receives the messages; `is_id`: whether a name is typical of a column that identifies
+    rows, or several of them.
     """
     options = {"identifier": "--include", "text": "--text"}
     for kind in sorted(left_out, key="text".__ne__):  # text first

@@ -25,40 +25,19 @@ FEWEST_ROWS = 5
 
 @dataclass(frozen=True)
 class Pool:
-    """What rare and new categories of a column count as.
+    """What rare and new categories of a column count as."""
 
-    Attributes
-    ----------
-    rare : list of str
-        Categories with few training rows.
-    is_other : bool
-        Whether the rare ones are "other"; they are missing otherwise.
-    is_open : bool
-        Whether new ones are "other"; they are missing otherwise.
-    """
-
-    rare: list[str] = field(default_factory=list)
-    is_other: bool = False
-    is_open: bool = False
+    rare: list[str] = field(default_factory=list)  # categories with few training rows
+    is_other: bool = False  # whether the rare ones are "other"; they are missing otherwise
+    is_open: bool = False  # whether new ones are "other"; they are missing otherwise
 
 
 def find_pool(part: NDArray, known: Sequence[str], pool: Pool, weights: NDArray | None) -> Pool:
     """Find the rare categories among training rows.
 
-    Parameters
-    ----------
-    part : ndarray of shape (n_rows, n_categories)
-        One column per category, NaN where a value is missing.
-    known : sequence of str
-        The categories.
-    pool : Pool
-        Of the layout: categories that have no column.
-    weights : ndarray of shape (n_rows,) or None
-        Whole numbers count rows; of others, those above 0 are one row each.
-
-    Returns
-    -------
-    pool : Pool
+    `part` (n_rows, n_categories): one column per category, NaN where a value is missing. `known`:
+    the categories. `pool`: of the layout: categories that have no column. `weights` (n_rows,) or
+    None: whole numbers count rows; of others, those above 0 are one row each.
     """
     rows = np.ones(len(part))
     if weights is not None:
@@ -78,14 +57,8 @@ def pool_part(
 ) -> NDArray | None:
     """The columns of one source with its rare categories pooled; None if nothing changes.
 
-    Parameters
-    ----------
-    part : ndarray of shape (n_rows, n_categories)
-    known : sequence of str
-        Categories of the columns.
-    others : sequence of str
-        Frequent categories that have no column: their rows are 0, too.
-    pool : Pool
+    `part` (n_rows, n_categories); `known`: categories of the columns; `others`: frequent
+    categories that have no column: their rows are 0, too.
     """
     is_rare = _is_rare(known, pool)
     with np.errstate(invalid="ignore"):
@@ -108,13 +81,8 @@ def pool_parts(
 ) -> Matrix:
     """A matrix with the rare categories of all sources pooled; itself if nothing changes.
 
-    Parameters
-    ----------
-    encoded : ndarray or CSR array of shape (n_rows, n_columns)
-    start : int
-        First column of a category.
-    categories, others, pools
-        As in `tamis.tables.preparing.preparation.Preparation`.
+    `encoded` (n_rows, n_columns); `start`: first column of a category; `categories`, `others`,
+    `pools`: as in `tamis.tables.preparing.preparation.Preparation`.
     """
     changed: dict[int, NDArray] = {}
     for name, known in categories.items():
@@ -149,16 +117,8 @@ def unused_columns(
     These are the columns of rare categories; and, where exactly two categories are left, the first
     one, which is then the opposite of the second. Every source keeps one column at least.
 
-    Parameters
-    ----------
-    n_columns : int
-        Of the matrix.
-    start, categories, pools
-        As in `pool_parts`.
-
-    Returns
-    -------
-    unused : ndarray of bool of shape (n_columns,)
+    `n_columns`: of the matrix; `start`, `categories`, `pools`: as in `pool_parts`. Returns
+    `unused` (n_columns,).
     """
     unused = np.zeros(n_columns, dtype=bool)
     for name, known in categories.items():

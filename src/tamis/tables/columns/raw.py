@@ -19,53 +19,29 @@ __all__ = [
 
 @dataclass
 class RawTable:
-    """All columns of a file.
+    """All columns of a file."""
 
-    Attributes
-    ----------
-    numeric : ndarray or CSR array of shape (n_rows, n_numeric)
-        Columns of numbers.
-    numeric_names : list of str
-        Their names.
-    others : dict of str to Coded, or to ndarray of object
-        Columns of words: str or None.
-    side : dict of str to ndarray of shape (n_rows,)
-        Columns of the file that are not features: labels, patients, batches.
-    booleans : dict of str to ndarray of bool
-        Columns of numbers that are boolean in the file, in case they are labels.
-    own_target : str or None
-        The column of `side` in which this format stores labels.
-    ids : ndarray or None
-        Names of the rows, if the format has them.
-    order : list of str
-        Names of the features in the order of the file; empty if numbers come before words.
-    is_named : bool
-        False if the names are x0, x1, ... because the file has none.
-    categorical : list of str
-        Columns that are categories according to the file.
-    decimal : {".", ","} or None
-        Decimal mark of words that are numbers; None: what most of them have.
-    notes : list of str
-        Decisions of the reader to report to the user.
-    repeated : list of str
-        Names that several columns of the file share; here all but the first have a number.
-    dropped : list of str
-        Columns that the reader dropped because the user asked for it.
-    """
-
-    numeric: np.ndarray
-    numeric_names: list[str]
+    numeric: np.ndarray  # (n_rows, n_numeric): columns of numbers
+    numeric_names: list[str]  # their names
+    # Columns of words: str or None.
     others: Mapping[str, np.ndarray | Coded] = field(default_factory=dict)
+    # (n_rows,): columns of the file that are not features: labels, patients, batches.
     side: dict[str, np.ndarray] = field(default_factory=dict)
+    # Columns of numbers that are boolean in the file, in case they are labels.
     booleans: dict[str, np.ndarray] = field(default_factory=dict)
-    own_target: str | None = None
-    ids: np.ndarray | None = None
+    own_target: str | None = None  # the column of `side` in which this format stores labels
+    ids: np.ndarray | None = None  # names of the rows, if the format has them
+    # Names of the features in the order of the file; empty if numbers come before words.
     order: list[str] = field(default_factory=list)
-    is_named: bool = True
+    is_named: bool = True  # False if the names are x0, x1, ... because the file has none
+    # Columns that are categories according to the file.
     categorical: list[str] = field(default_factory=list)
+    # Decimal mark of words that are numbers; None: what most of them have.
     decimal: str | None = None
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # decisions of the reader to report to the user
+    # Names that several columns of the file share; here all but the first have a number.
     repeated: list[str] = field(default_factory=list)
+    # Columns that the reader dropped because the user asked for it.
     dropped: list[str] = field(default_factory=list)
 
     @property
@@ -99,12 +75,8 @@ def find_column(name: str | int, names: Sequence[str], is_named: bool) -> str | 
 def unique_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Make names unique: the second of two equal names gets ".1", the third ".2", and so on.
 
-    Returns
-    -------
-    unique : list of str
-        The names, with a number where one occurred before.
-    repeated : list of str
-        The names that occur more than once.
+    Returns `unique`: the names, with a number where one occurred before; `repeated`: the names
+    that occur more than once.
 
     Examples
     --------

@@ -39,21 +39,9 @@ def assign_roles(
 ) -> Table:
     """Turn all columns of a file into features, labels and other roles.
 
-    Parameters
-    ----------
-    raw : RawTable
-        All columns of a file.
-    wishes : Wishes
-        What the user says about them.
-    labels : (str, ndarray) or None
-        Name and labels from another file, one per row.
-    all_weights : WeightSummary or None
-        Of the file that these rows are a sample of; None: these are all rows.
-
-    Returns
-    -------
-    Table
-        Features, kinds, labels and notes.
+    `raw`: all columns of a file. `wishes`: what the user says about them. `labels`: name and
+    labels from another file, one per row. `all_weights`: of the file that these rows are a sample
+    of; None: these are all rows. Returns `Table`: features, kinds, labels and notes.
     """
     notes = list(raw.notes)
     if raw.repeated:

@@ -47,20 +47,9 @@ def scale_weights(
 ) -> NDArray[np.float64]:
     """Sample weights as they count, with a note that says how they are read.
 
-    Parameters
-    ----------
-    weights : ndarray of shape (n_rows,)
-    name : str
-        Of their column.
-    notes : list of str
-        Gets the note.
-    whole : WeightSummary or None
-        Of the table that these rows are a sample of; None: these are all rows.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_rows,)
-        Counts, or relative weights that sum to the number of those that are positive in all rows.
+    `weights` (n_rows,). `name`: of their column. `notes`: gets the note. `whole`: of the table
+    that these rows are a sample of; None: these are all rows. Returns `weights` (n_rows,): counts,
+    or relative weights that sum to the number of those that are positive in all rows.
     """
     whole = WeightSummary.of(weights) if whole is None else whole
     if not whole.n_rows:

@@ -31,10 +31,7 @@ def folded(word: str) -> str:
 def equal_pairs(rows: Mapping[str, int]) -> list[str]:
     """Words that are equal without case, spaces and punctuation: the rarer with the most frequent.
 
-    Parameters
-    ----------
-    rows : dict of str to int
-        Rows of each word.
+    `rows`: rows of each word.
 
     Examples
     --------
@@ -54,11 +51,7 @@ def equal_pairs(rows: Mapping[str, int]) -> list[str]:
 def hint_alike(word: str, rows: Mapping[str, int]) -> str:
     """Name the more frequent word that a rare one may be a misspelling of; empty if there is none.
 
-    Parameters
-    ----------
-    word : str
-    rows : dict of str to int
-        Rows of all words.
+    `rows`: rows of all words.
 
     Examples
     --------
@@ -76,11 +69,7 @@ def hint_alike(word: str, rows: Mapping[str, int]) -> str:
 def alike_pairs(words: Sequence[str], rows: NDArray[np.integer]) -> list[str]:
     """Words that are equal as in `equal_pairs`, or that differ by a letter and one is rare.
 
-    Parameters
-    ----------
-    words : sequence of str
-    rows : ndarray of int
-        Rows of each word.
+    `rows`: rows of each word.
     """
     pairs = []
     for a in range(len(words)):

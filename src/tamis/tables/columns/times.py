@@ -34,16 +34,8 @@ _SLASHED = re.compile(r"^(\d{1,2})[/-](\d{1,2})[/-]\d{4}\b")
 def read_times(values: NDArray, name: str) -> NDArray:
     """Times as numbers or dates.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Numbers, or words: numbers, ISO dates and times, or dates in other common forms.
-    name : str
-        The column, for messages.
-
-    Returns
-    -------
-    times : ndarray of float64 or datetime64 of shape (n_rows,)
+    `values` (n_rows,): numbers, or words: numbers, ISO dates and times, or dates in other common
+    forms; `name`: the column, for messages. Returns `times` (n_rows,).
 
     Examples
     --------

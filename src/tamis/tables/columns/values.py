@@ -78,12 +78,7 @@ def missing_in(values: Coded | NDArray, missing: MissingWords) -> frozenset[str]
     FR, US), nearly all other rows hold one of these, and fewer than half of the rows hold the
     word. Labels are not used. A list given by the user is taken literally.
 
-    Parameters
-    ----------
-    values : Coded, or ndarray of object of shape (n_rows,)
-        Words and None.
-    missing : MissingWords
-        The usual words, or those given by the user.
+    `values` (n_rows,): words and None; `missing`: the usual words, or those given by the user.
 
     Examples
     --------
@@ -169,12 +164,7 @@ def parse_numbers(
 ) -> tuple[NDArray[np.float64], list[str]]:
     """Convert words to numbers; None and words that are not numbers become NaN.
 
-    Returns
-    -------
-    values : ndarray of float64
-        The numbers.
-    odd : list of str
-        The words that are not numbers, one entry per occurrence.
+    Returns `values`: the numbers; `odd`: the words that are not numbers, one entry per occurrence.
     """
     values = np.full(len(words), np.nan)
     odd = []
@@ -302,23 +292,11 @@ def as_labels(
 ) -> tuple[NDArray, NDArray[np.bool_]]:
     """Convert a column to labels, and find the rows that have one.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Numbers, booleans, or words of which some may be missing.
-    missing : MissingWords or None
-        Words that stand for a missing label; None: the usual ones, unless they are evidently
-        classes.
-    classes : sequence
-        Classes of a model, which are labels whatever they look like.
-
-    Returns
-    -------
-    y : ndarray of shape (n_rows,)
-        Integers where all labels are whole numbers, booleans, floats where some are not whole,
-        else strings.
-    is_known : ndarray of bool of shape (n_rows,)
-        False where a label is missing.
+    `values` (n_rows,): numbers, booleans, or words of which some may be missing. `missing`: words
+    that stand for a missing label; None: the usual ones, unless they are evidently classes.
+    `classes`: classes of a model, which are labels whatever they look like. Returns `y` (n_rows,):
+    integers where all labels are whole numbers, booleans, floats where some are not whole, else
+    strings; `is_known` (n_rows,): False where a label is missing.
     """
     missing = missing or MissingWords()
     labels: Any = values if isinstance(values, Coded) else np.asarray(values)

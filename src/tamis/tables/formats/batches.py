@@ -35,23 +35,13 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 @dataclass
 class Batch:
-    """Some rows.
+    """Some rows."""
 
-    Attributes
-    ----------
-    numeric : ndarray of float64 of shape (n_rows, n_numbers)
-        NaN where a value is missing or is not a number.
-    words : list of pyarrow.DictionaryArray or pyarrow.StringArray
-        Columns of words, as written.
-    odd : dict of int to ndarray of int
-        Rows that have a word among the numbers of a column, by its place in the file.
-    large : set of int
-        Columns with integers that are not exact as floats.
-    """
-
-    numeric: NDArray
-    words: list
+    numeric: NDArray  # (n_rows, n_numbers): NaN where a value is missing or is not a number
+    words: list  # columns of words, as written
+    # Rows that have a word among the numbers of a column, by its place in the file.
     odd: dict[int, NDArray] = field(default_factory=dict)
+    # Columns with integers that are not exact as floats.
     large: set[int] = field(default_factory=set)
 
     @property
@@ -83,21 +73,10 @@ def read_batches(
 ) -> Iterator[Batch]:
     """Read some columns of a delimited file.
 
-    Parameters
-    ----------
-    dialect : Dialect
-        How the file is written.
-    numbers, words : list of int
-        Places of the columns to read as numbers, and as words.
-    missing : frozenset of str
-        Words that stand for a missing value among numbers.
-    below_detection : {"half", "limit", "missing"}
-        What values beyond a detection limit are read as; missing ones are odd words.
-
-    Yields
-    ------
-    Batch
-        Numbers and words in the given order.
+    `dialect`: how the file is written. `numbers`, `words`: places of the columns to read as
+    numbers, and as words. `missing`: words that stand for a missing value among numbers.
+    `below_detection`: what values beyond a detection limit are read as; missing ones are odd
+    words. Yields `Batch`: numbers and words in the given order.
     """
     try:
         import pyarrow as pa
@@ -252,23 +231,10 @@ def parse_words(
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Convert an array of words to numbers.
 
-    Parameters
-    ----------
-    words : pyarrow.StringArray
-        Null where there is nothing to convert.
-    missing : collection of str
-        Words that stand for a missing value.
-    decimal : {".", ","}
-        Decimal mark.
-    below_detection : {"half", "limit", "missing"}
-        As in `read_batches`.
-
-    Returns
-    -------
-    values : ndarray of float64
-        NaN for missing values and for words.
-    odd : ndarray of int
-        Places of the words that are neither numbers nor missing.
+    `words`: null where there is nothing to convert; `missing`: words that stand for a missing
+    value; `decimal`: decimal mark; `below_detection`: as in `read_batches`. Returns `values`: NaN
+    for missing values and for words; `odd`: places of the words that are neither numbers nor
+    missing.
     """
     import pyarrow as pa
     from pyarrow import compute

@@ -27,12 +27,8 @@ _BLOCK_VALUES = 1 << 22
 class MatrixBuilder:
     """A matrix that is read in batches, with little more memory than it needs in the end.
 
-    Parameters
-    ----------
-    n_columns : int
-        Number of columns.
-    n_rows : int
-        Expected number of rows; memory for rows that do not come is never touched.
+    `n_columns`: number of columns. `n_rows`: expected number of rows; memory for rows that do not
+    come is never touched.
     """
 
     def __init__(self, n_columns: int, n_rows: int = 0):
@@ -76,24 +72,12 @@ def read_delimited(
 ) -> RawTable:
     """Read all columns of a delimited file.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    missing : frozenset of str
-        Words that stand for a missing value among numbers; in columns of words they are kept.
-    delimiter, encoding : str or None
-        As given by the user; None: detected.
-    as_written : collection of str or int
-        Columns to read as words, even if they look like numbers: labels, names of rows.
-    keep_rows : callable or None
-        Which rows to read; None: all. It may ask for columns that are read as written.
-
-    Returns
-    -------
-    RawTable
-        Columns whose values are all numbers or missing, also in rows that are not kept; all others
-        as words.
+    `source`: the file. `missing`: words that stand for a missing value among numbers; in columns
+    of words they are kept. `delimiter`, `encoding`: as given by the user; None: detected.
+    `as_written`: columns to read as words, even if they look like numbers: labels, names of rows.
+    `keep_rows`: which rows to read; None: all. It may ask for columns that are read as written.
+    Returns `RawTable`: columns whose values are all numbers or missing, also in rows that are not
+    kept; all others as words.
     """
     dialect = sniff(source, delimiter=delimiter, encoding=encoding)
     names, budget = dialect.names, source.budget

@@ -25,17 +25,9 @@ def refuse_sheet(source: Source, sheet: str | None) -> None:
 def as_text(source: Source, sheet: str | None = None) -> Iterator[Source]:
     """Write a sheet to a temporary CSV file, row by row.
 
-    Parameters
-    ----------
-    source : Source
-        A file of any format.
-    sheet : str or None
-        Name of the sheet, or its number from 1; None: the first one.
-
-    Yields
-    ------
-    Source
-        The CSV file under the name of the Excel file; a file of another format as it is.
+    `source`: a file of any format. `sheet`: name of the sheet, or its number from 1; None: the
+    first one. Yields `Source`: the CSV file under the name of the Excel file; a file of another
+    format as it is.
     """
     if source.format != "xlsx":
         refuse_sheet(source, sheet)

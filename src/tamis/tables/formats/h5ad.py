@@ -33,21 +33,10 @@ def read_h5ad(
 ) -> RawTable:
     """Read the matrix `X` or a layer, the names in ``var``, and the columns of ``obs``.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    layer : str or None
-        Layer to read instead of ``X``; "raw" for ``raw/X``.
-    transpose : bool
-        Raises an error: in these files the samples are always in rows.
-    keep_rows : callable or None
-        Which rows to read; None: all.
-
-    Returns
-    -------
-    RawTable
-        Its `side` holds the columns of ``obs``, its `ids` their index.
+    `source`: the file. `layer`: layer to read instead of ``X``; "raw" for ``raw/X``. `transpose`:
+    raises an error: in these files the samples are always in rows. `keep_rows`: which rows to
+    read; None: all. Returns `RawTable`: its `side` holds the columns of ``obs``, its `ids` their
+    index.
     """
     try:
         import h5py
@@ -117,21 +106,8 @@ class NotInRowsError(InputError):
 class open_h5ad(AbstractContextManager):
     """An h5ad file of which rows are read from the disk.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    layer : str or None
-        As in `read_h5ad`.
-
-    Attributes
-    ----------
-    shape : tuple of int
-    names : list of str
-        Of the columns.
-    is_sparse : bool
-    repeated : list of str
-        Names that several columns share.
+    `source`: the file; `layer`: as in `read_h5ad`. `names`: of the columns; `repeated`: names that
+    several columns share.
     """
 
     def __init__(self, source: Source, layer: str | None = None) -> None:
@@ -315,12 +291,8 @@ def _index(file, place, read):
 class _Frame:
     """A data frame on the disk, as written by old and new versions of anndata.
 
-    Attributes
-    ----------
-    lengths : dict of str to int
-        Rows of each column that can be read.
-    index : str or None
-        The column with the names of the rows.
+    `lengths`: rows of each column that can be read; `index`: the column with the names of the
+    rows.
     """
 
     def __init__(self, node, read):

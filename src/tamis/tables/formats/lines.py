@@ -76,12 +76,7 @@ class _Kept(_Bounded):
 def bounded_file(source: Source, most: int | None = None) -> io.BufferedReader:
     """Open a file that may be compressed; lines beyond its budget raise an error.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    most : int or None
-        Largest size of the unpacked content in bytes; None: unlimited.
+    `source`: the file. `most`: largest size of the unpacked content in bytes; None: unlimited.
     """
     return io.BufferedReader(_Bounded(source, most), 1 << 18)
 
@@ -89,19 +84,9 @@ def bounded_file(source: Source, most: int | None = None) -> io.BufferedReader:
 class Utf8Stream(io.RawIOBase):
     """The content of a text file as UTF-8, for pyarrow.
 
-    Parameters
-    ----------
-    file : file
-        The unpacked content.
-    encoding : str
-        Its encoding.
-    is_blank : bool
-        Whether fields are separated by any run of blanks; it becomes a single one.
-
-    Attributes
-    ----------
-    n_quotes : int
-        Number of double quotes read so far; an odd number at the end means that one stays open.
+    `file`: the unpacked content. `encoding`: its encoding. `is_blank`: whether fields are
+    separated by any run of blanks; it becomes a single one. `n_quotes`: number of double quotes
+    read so far; an odd number at the end means that one stays open.
     """
 
     def __init__(self, file: Any, encoding: str, is_blank: bool = False):
@@ -148,12 +133,7 @@ class Utf8Stream(io.RawIOBase):
 class TextLines:
     """Lines of a text file, without their ends.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    encoding : str or None
-        Its encoding; None: UTF-8, or what its byte order mark says.
+    `source`: the file. `encoding`: its encoding; None: UTF-8, or what its byte order mark says.
     """
 
     def __init__(self, source: Source, encoding: str | None = None):

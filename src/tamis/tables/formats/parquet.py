@@ -175,17 +175,8 @@ def _merged(batches, n_rows):
 def read_parquet(source: Source, keep_rows: "KeepRows | None" = None) -> RawTable:
     """Read booleans and numbers as numbers; strings, categories and dates as words.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    keep_rows : callable or None
-        Which rows to read; None: all.
-
-    Returns
-    -------
-    RawTable
-        Columns of integers that are not exact as floats, in whichever row, are words.
+    `source`: the file. `keep_rows`: which rows to read; None: all. Returns `RawTable`: columns of
+    integers that are not exact as floats, in whichever row, are words.
     """
     with _open(source.path) as file:
         names = _Names(file.schema_arrow)

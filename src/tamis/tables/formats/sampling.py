@@ -60,20 +60,12 @@ def hash_words(column: Coded, seed: int = 0) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True)
 class Sketch:
-    """The smallest distinct numbers, and how often each occurred.
+    """The smallest distinct numbers, and how often each occurred."""
 
-    Attributes
-    ----------
-    size : int
-        How many are kept.
-    numbers : ndarray of uint64
-        Ascending.
-    counts : ndarray of int64
-        How often each occurred.
-    """
-
-    size: int
+    size: int  # how many are kept
+    # Ascending.
     numbers: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    # How often each occurred.
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def add(self, numbers: NDArray[np.uint64]) -> Sketch:
@@ -106,29 +98,17 @@ class Sketch:
 
 @dataclass(frozen=True)
 class RowSample:
-    """Which rows of a file are in the sample.
-
-    Attributes
-    ----------
-    seed : int
-    target, groups : str, and str or None
-        Columns of labels and of sample groups.
-    threshold : int
-        Units with a hash up to this are in the sample.
-    extra : ndarray of uint64
-        Hashes of other units in the sample, for rare classes.
-    unlabelled : tuple of str
-        Words among the labels that stand for a missing label: such rows are not used.
-    weights : WeightSummary or None
-        Of all rows that have a label; None without sample weights.
-    """
+    """Which rows of a file are in the sample."""
 
     seed: int
+    # target, groups: columns of labels and of sample groups.
     target: str
     groups: str | None
-    threshold: int
-    extra: NDArray[np.uint64]
+    threshold: int  # units with a hash up to this are in the sample
+    extra: NDArray[np.uint64]  # hashes of other units in the sample, for rare classes
+    # Words among the labels that stand for a missing label: such rows are not used.
     unlabelled: tuple[str, ...] = ()
+    # Of all rows that have a label; None without sample weights.
     weights: WeightSummary | None = None
 
     def __call__(self, start: int, n_rows: int, column: Callable[[str], Any]) -> NDArray[np.bool_]:
@@ -147,10 +127,7 @@ class RowSample:
 class KeptRows:
     """Rows whose places in the file are known.
 
-    Parameters
-    ----------
-    rows : ndarray of int
-        Ascending.
+    `rows`: ascending.
     """
 
     def __init__(self, rows: NDArray[np.intp]):
@@ -174,37 +151,20 @@ def hash_units(start: int, n_rows: int, groups: Any | None, seed: int) -> NDArra
 
 @dataclass
 class Survey:
-    """Labels and units of all rows seen so far.
+    """Labels and units of all rows seen so far."""
 
-    Attributes
-    ----------
-    size : int
-        Rows that the sample may have.
-    seed : int
-    missing : MissingWords
-        Words that may stand for a missing label.
-    n_rows : int
-        Rows of the file.
-    n_unused : int
-        Rows with a label but of weight 0: they count towards the size, but are not used.
-    labels : Counter
-        Rows of each label, as categories are written, without those of weight 0.
-    units : Sketch
-        Rows of each unit that have a label, of any weight.
-    units_of : dict of str to Sketch
-        Rows of each unit that have this label, without those of weight 0.
-    weights_of : dict of str to WeightSummary
-        Sample weights of the rows of each label; empty without sample weights.
-    """
-
-    size: int
+    size: int  # rows that the sample may have
     seed: int
-    missing: MissingWords
-    n_rows: int = 0
+    missing: MissingWords  # words that may stand for a missing label
+    n_rows: int = 0  # rows of the file
+    # Rows with a label but of weight 0: they count towards the size, but are not used.
     n_unused: int = 0
+    # Rows of each label, as categories are written, without those of weight 0.
     labels: Counter = field(default_factory=Counter)
-    units: Sketch = field(init=False)
+    units: Sketch = field(init=False)  # rows of each unit that have a label, of any weight
+    # Rows of each unit that have this label, without those of weight 0.
     units_of: dict[str, Sketch] = field(default_factory=dict)
+    # Sample weights of the rows of each label; empty without sample weights.
     weights_of: dict[str, WeightSummary] = field(default_factory=dict)
 
     def __post_init__(self):

@@ -75,21 +75,9 @@ _USUAL_MEMORY = 8 * 2**30
 class Budget:
     """Bytes of memory that a table may use.
 
-    Parameters
-    ----------
-    source : str
-        Name of the table in messages.
-    limit : int or None
-        Bytes; None: half of the memory that is available to this process.
-
-    Attributes
-    ----------
-    limit : int
-        Bytes.
-    spent : int
-        Bytes used so far.
-    longest_line : int
-        Largest number of bytes in a line of text.
+    `source`: name of the table in messages. `limit`: bytes; None: half of the memory that is
+    available to this process. `limit`: bytes; `spent`: bytes used so far; `longest_line`: largest
+    number of bytes in a line of text.
     """
 
     def __init__(self, source: str, limit: int | None = None):
@@ -253,25 +241,10 @@ def _similar(path):
 class Source:
     """A file to read: its path, its format, and the memory that its table may take.
 
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    format : str or None
-        One of `FORMATS`; None: detected from the name of the file, or else from its content.
-    max_size : int or None
-        Bytes of memory that its table may use; None: half of what is available.
-
-    Attributes
-    ----------
-    path : Path
-        The file, which exists.
-    name : str
-        Its name, for messages.
-    format : str
-        One of `FORMATS`.
-    budget : Budget
-        Memory that its table may use.
+    `path`: the file. `format`: one of `FORMATS`; None: detected from the name of the file, or else
+    from its content. `max_size`: bytes of memory that its table may use; None: half of what is
+    available. `path`: the file, which exists; `name`: its name, for messages; `format`: one of
+    `FORMATS`; `budget`: memory that its table may use.
     """
 
     def __init__(

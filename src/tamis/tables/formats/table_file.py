@@ -30,16 +30,7 @@ def from_text(array: NDArray) -> Any:
 
 
 def write_arrays(table: Table) -> dict[str, NDArray]:
-    """A table as arrays without objects.
-
-    Parameters
-    ----------
-    table : Table
-
-    Returns
-    -------
-    arrays : dict of str to ndarray
-    """
+    """A table as arrays without objects."""
     columns = table.columns
     arrays: dict[str, NDArray] = {}
     if columns.is_sparse:

@@ -28,41 +28,18 @@ _COMMA_NUMBER = re.compile(r"^[-+]?\d*,\d+([eE][-+]?\d+)?%?$")
 
 @dataclass
 class Dialect:
-    """How a delimited file is written.
+    """How a delimited file is written."""
 
-    Attributes
-    ----------
-    lines : TextLines
-        Its lines.
-    delimiter : str
-        Between fields; " " stands for any run of blanks.
-    is_quoted : bool
-        Whether fields may be enclosed in double quotes.
-    decimal : {".", ","}
-        Decimal mark.
-    names : list of str
-        Names of the columns.
-    has_header : bool
-        Whether the first line holds them; otherwise they are x0, x1, ...
-    sample : list of list of str
-        Fields of the first rows.
-    n_skipped : int
-        Number of lines before the first row: comments and the header.
-    notes : list of str
-        Decisions to report to the user.
-    repeated : list of str
-        Names that the header has more than once; in `names` all but the first have a number.
-    """
-
-    lines: TextLines
-    delimiter: str
-    is_quoted: bool = True
-    decimal: str = "."
-    names: list[str] = field(default_factory=list)
-    has_header: bool = True
-    sample: list[list[str]] = field(default_factory=list)
-    n_skipped: int = 0
-    notes: list[str] = field(default_factory=list)
+    lines: TextLines  # its lines
+    delimiter: str  # between fields; " " stands for any run of blanks
+    is_quoted: bool = True  # whether fields may be enclosed in double quotes
+    decimal: str = "."  # decimal mark
+    names: list[str] = field(default_factory=list)  # names of the columns
+    has_header: bool = True  # whether the first line holds them; otherwise they are x0, x1,
+    sample: list[list[str]] = field(default_factory=list)  # fields of the first rows
+    n_skipped: int = 0  # number of lines before the first row: comments and the header
+    notes: list[str] = field(default_factory=list)  # decisions to report to the user
+    # Names that the header has more than once; in `names` all but the first have a number.
     repeated: list[str] = field(default_factory=list)
 
 
@@ -225,16 +202,9 @@ def sniff(
 ) -> Dialect:
     """Detect how a delimited file is written.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    delimiter, encoding : str or None
-        As given by the user; None: detected.
-    expected : list of str or None
-        Names of which some are in the header, if known.
-    decimal : {".", ","}
-        Decimal mark if the first rows do not show it.
+    `source`: the file. `delimiter`, `encoding`: as given by the user; None: detected. `expected`:
+    names of which some are in the header, if known. `decimal`: decimal mark if the first rows do
+    not show it.
     """
     if delimiter is not None:
         delimiter = {"tab": "\t", "\\t": "\t", "space": " "}.get(delimiter, delimiter)

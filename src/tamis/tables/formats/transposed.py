@@ -26,23 +26,10 @@ def read_transposed(
 ) -> RawTable:
     """Read a file with one feature per row; a feature that holds a word is not numeric.
 
-    Parameters
-    ----------
-    source : Source
-        The file.
-    missing : frozenset of str
-        Words that stand for a missing value among numbers.
-    delimiter, encoding : str or None
-        As in `read_table`.
-    as_written : collection of str
-        Features to read as words, even if they look like numbers.
-    drop : collection of str
-        Columns of the file that are not samples, such as a description of the features.
-
-    Returns
-    -------
-    RawTable
-        Features in columns.
+    `source`: the file; `missing`: words that stand for a missing value among numbers; `delimiter`,
+    `encoding`: as in `read_table`; `as_written`: features to read as words, even if they look like
+    numbers; `drop`: columns of the file that are not samples, such as a description of the
+    features. Returns `RawTable`: features in columns.
     """
     try:
         import pyarrow as pa

@@ -26,12 +26,9 @@ _N_CATEGORIES = 50
 def choose_categories(counts: Mapping[str, int]) -> tuple[list[str], list[str], list[str] | None]:
     """Categories that have a column, and those that have none, given the rows of each.
 
-    Returns
-    -------
-    known, others : list of str
-        With a column; without one, because the column of the other of two says the same.
-    pooled : list of str or None
-        Categories beyond the most frequent ones; None for a column that is never pooled.
+    Returns `known`, `others`: with a column; without one, because the column of the other of two
+    says the same; `pooled`: categories beyond the most frequent ones; None for a column that is
+    never pooled.
     """
     seen = sorted(counts)
     if len(seen) <= 2:
@@ -49,15 +46,8 @@ def make_layout(
 ) -> Preparation:
     """The layout of a table, given the rows of the categories of each column.
 
-    Parameters
-    ----------
-    table : Columns
-        Names of the numbers; whether they are sparse.
-    counts : dict of str to dict of str to int
-        For each column of categories.
-    texts : dict of str to TextColumns
-    groups, missing
-        As in `lay_out`.
+    `table`: names of the numbers; whether they are sparse. `counts`: for each column of
+    categories. `groups`, `missing`: as in `lay_out`.
     """
     missing = missing or MissingWords()
     categories, others, pools = {}, {}, {}

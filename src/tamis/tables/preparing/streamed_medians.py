@@ -47,36 +47,22 @@ def _keys(values):
 
 @dataclass
 class Bracket:
-    """What a pass found about an interval of one column.
+    """What a pass found about an interval of one column."""
 
-    Attributes
-    ----------
-    low, high : int
-        Ends of the interval, as keys; both belong to it.
-    most : int
-        Largest number of values to collect.
-    total, below : float
-        Weight of all known values, and of those below the interval.
-    above : float
-        Smallest value above the interval.
-    parts : ndarray of shape (256,)
-        Weights of the parts of the interval.
-    values, weights : ndarray
-        Values inside the interval with their weights.
-    n_inside : int
-        Number of these values; they were not collected if it exceeds `most`.
-    """
-
+    # low, high: ends of the interval, as keys; both belong to it.
     low: int
     high: int
-    most: int
+    most: int  # largest number of values to collect
+    # total, below: weight of all known values, and of those below the interval.
     total: float = 0.0
     below: float = 0.0
-    above: float = np.inf
+    above: float = np.inf  # smallest value above the interval
+    # (256,): weights of the parts of the interval.
     parts: NDArray = field(default_factory=lambda: np.zeros(_PARTS))
+    # values, weights: values inside the interval with their weights.
     values: NDArray = field(default_factory=lambda: np.zeros(0))
     weights: NDArray = field(default_factory=lambda: np.zeros(0))
-    n_inside: int = 0
+    n_inside: int = 0  # number of these values; they were not collected if it exceeds `most`
 
     def look(self, column: NDArray, weights: NDArray | None) -> Bracket:
         """The interval, with what some rows have there."""
@@ -172,16 +158,8 @@ def _value_of(key):
 def first_brackets(sample: NDArray, most: int) -> list[Bracket]:
     """Where the medians of all rows are expected.
 
-    Parameters
-    ----------
-    sample : ndarray of shape (n_sample, n_columns)
-        Values of a random sample of the rows, NaN where missing.
-    most : int
-        Largest number of values of a column to collect on a pass.
-
-    Returns
-    -------
-    brackets : list of Bracket
+    `sample` (n_sample, n_columns): values of a random sample of the rows, NaN where missing;
+    `most`: largest number of values of a column to collect on a pass.
     """
     brackets = []
     for column in sample.T:
@@ -198,16 +176,8 @@ def first_brackets(sample: NDArray, most: int) -> list[Bracket]:
 def find_medians(run: Run, brackets: list[Bracket]) -> NDArray[np.float64]:
     """Medians of columns; 0 for a column without any value.
 
-    Parameters
-    ----------
-    run : callable
-        Makes a pass over the columns of the brackets whose places it is given; see `Run`.
-    brackets : list of Bracket
-        One per column.
-
-    Returns
-    -------
-    medians : ndarray of shape (n_columns,)
+    `run`: makes a pass over the columns of the brackets whose places it is given; see `Run`.
+    `brackets`: one per column. Returns `medians` (n_columns,).
     """
     medians = np.zeros(len(brackets))
     left = dict(enumerate(brackets))

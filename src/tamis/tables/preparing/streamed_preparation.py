@@ -44,15 +44,7 @@ _BLOCK_COLUMNS = 256
 def hash_table(table: Columns, ignored: Sequence[str] = ()) -> NDArray[np.uint64]:
     """One 64-bit number per row: equal rows have the same.
 
-    Parameters
-    ----------
-    table : Columns
-    ignored : sequence of str
-        Columns that are not compared.
-
-    Returns
-    -------
-    hashes : ndarray of uint64 of shape (n_rows,)
+    `ignored`: columns that are not compared. Returns `hashes` (n_rows,).
     """
     return hash_rows(numbers_of(table, ignored), table.n_rows)
 
@@ -70,33 +62,18 @@ def numbers_of(table: Columns, ignored: Sequence[str] = ()) -> list[Matrix]:
 
 @dataclass(frozen=True)
 class ColumnSurvey:
-    """What a pass found in the columns.
+    """What a pass found in the columns."""
 
-    Attributes
-    ----------
-    n_rows : int
-        Rows with a label.
-    missing : ndarray of int64 of shape (n_columns,)
-        Missing values of each column, numbers first.
-    ranges : ndarray of shape (n_numbers, 2)
-        Smallest and largest value of each number; NaN without values.
-    counts : dict of str to Counter
-        Rows of each category, or of each word, for the columns that are not numbers.
-    rows : Sketch
-        Hashes of the rows.
-    class_weights : ndarray of shape (n_classes,)
-        Sum of the weights of each class; without weights, its rows.
-    lost_words : frozenset of str
-        Text columns of which some rare words were dropped.
-    """
-
-    n_rows: int
-    missing: NDArray[np.int64]
+    n_rows: int  # rows with a label
+    missing: NDArray[np.int64]  # (n_columns,): missing values of each column, numbers first
+    # (n_numbers, 2): smallest and largest value of each number; NaN without values.
     ranges: NDArray[np.float64]
+    # Rows of each category, or of each word, for the columns that are not numbers.
     counts: dict[str, Counter]
-    rows: Sketch
+    rows: Sketch  # hashes of the rows
+    # (n_classes,): sum of the weights of each class; without weights, its rows.
     class_weights: NDArray[np.float64]
-    lost_words: frozenset[str] = frozenset()
+    lost_words: frozenset[str] = frozenset()  # text columns of which some rare words were dropped
 
     def merge(self, other: ColumnSurvey) -> ColumnSurvey:
         """Of the rows of both."""
@@ -138,17 +115,8 @@ def survey_columns(
 ) -> ColumnSurvey:
     """Look at the columns of all rows, in one pass.
 
-    Parameters
-    ----------
-    stream : RowStream
-    vectorizer, ngrams
-        As in `lay_out`.
-    ignored : sequence of str
-        Columns in which copies of a row may differ.
-
-    Returns
-    -------
-    survey : ColumnSurvey
+    `vectorizer`, `ngrams`: as in `lay_out`; `ignored`: columns in which copies of a row may
+    differ.
     """
     look = partial(
         _look,
@@ -199,20 +167,9 @@ def lay_out_columns(
 ) -> tuple[Preparation, Matrix]:
     """The layout that `lay_out` would make of all rows, and the matrix of some of them.
 
-    Parameters
-    ----------
-    survey : ColumnSurvey
-        Of all rows.
-    table : Columns
-        Some of the rows.
-    kinds, groups, vectorizer, ngrams, missing
-        As in `lay_out`.
-
-    Returns
-    -------
-    preparation : Preparation
-        With nothing learned yet.
-    encoded : ndarray or CSR array of shape (n_rows, n_columns)
+    `survey`: of all rows; `table`: some of the rows; `kinds`, `groups`, `vectorizer`, `ngrams`,
+    `missing`: as in `lay_out`. Returns `preparation`: with nothing learned yet; `encoded` (n_rows,
+    n_columns).
     """
     texts = {}
     for name in table.others:
@@ -255,21 +212,8 @@ def learn_rows(
 ) -> Preparation:
     """Learn from all rows what replaces missing values, and how rare words are.
 
-    Parameters
-    ----------
-    stream : RowStream
-    preparation : Preparation
-        The layout.
-    encoded : ndarray or CSR array of shape (n_sample, n_columns)
-        The rows of the sample.
-    columns : ndarray of int
-        Columns of the matrix that need a replacement.
-    ranges : ndarray of shape (n_numbers, 2)
-        Of all rows.
-
-    Returns
-    -------
-    preparation : Preparation
+    `preparation`: the layout; `encoded` (n_sample, n_columns): the rows of the sample; `columns`:
+    columns of the matrix that need a replacement; `ranges` (n_numbers, 2): of all rows.
     """
     fill = np.zeros(preparation.n_columns)
     numbers = columns[columns < len(preparation.numbers)]

@@ -23,22 +23,12 @@ _TOKEN_PATTERN = r"(?u)\b\w\w+\b"
 
 @dataclass(frozen=True)
 class TextColumns:
-    """The words of one column of free text.
+    """The words of one column of free text."""
 
-    Attributes
-    ----------
-    kind : {"counts", "tfidf", "hashing"}
-    ngrams : tuple of int
-        Shortest and longest sequence of words.
-    words : list of str
-        Words, in the order of their columns; "#17" is column 17 of the hashed ones.
-    idf : ndarray of shape (len(words),) or None
-        With "tfidf": how rare the words are, learned from training rows.
-    """
-
-    kind: str
-    ngrams: tuple
-    words: list
+    kind: str  # "counts", "tfidf", "hashing"
+    ngrams: tuple  # shortest and longest sequence of words
+    words: list  # words, in the order of their columns; "#17" is column 17 of the hashed ones
+    # (len(words),) or None: with "tfidf": how rare the words are, learned from training rows.
     idf: np.ndarray | None = None
 
     def rows_with(self, counts: Matrix, weights: NDArray) -> NDArray[np.float64]:
@@ -60,16 +50,7 @@ class TextColumns:
 def find_words(values: NDArray, kind: str, ngrams: tuple[int, int]) -> TextColumns:
     """The words of a column, in alphabetical order: those of at least two rows, if any.
 
-    Parameters
-    ----------
-    values : ndarray of object
-        Texts; None where missing.
-    kind : {"counts", "tfidf", "hashing"}
-    ngrams : tuple of int
-
-    Returns
-    -------
-    text : TextColumns
+    `values`: texts; None where missing.
     """
     if kind == "hashing":
         return TextColumns(kind, tuple(ngrams), [f"#{at}" for at in range(N_HASHED)])
@@ -90,16 +71,7 @@ def find_words(values: NDArray, kind: str, ngrams: tuple[int, int]) -> TextColum
 def words_in_rows(values: NDArray, kind: str, ngrams: tuple[int, int]) -> Counter:
     """In how many rows each word of a column occurs; "#17" is a place of hashed ones.
 
-    Parameters
-    ----------
-    values : ndarray of object
-        Texts; None where missing.
-    kind : {"counts", "tfidf", "hashing"}
-    ngrams : tuple of int
-
-    Returns
-    -------
-    counts : Counter
+    `values`: texts; None where missing.
     """
     if kind == "hashing":
         found = count_words(values, find_words(values, kind, ngrams)).indices

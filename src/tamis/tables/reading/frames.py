@@ -56,14 +56,7 @@ def _is_anndata(X):
 def as_raw(X: Any) -> RawTable:
     """All columns of data in memory, before any of them has a role.
 
-    Parameters
-    ----------
-    X : frame, AnnData, array-like or sparse matrix
-        One row per sample.
-
-    Returns
-    -------
-    raw : RawTable
+    `X`: one row per sample.
     """
     if _is_anndata(X):
         return _from_anndata(X)
@@ -205,22 +198,9 @@ def read_columns(
 ) -> Columns:
     """Read the columns of X that a model needs, as in training.
 
-    Parameters
-    ----------
-    X : frame, AnnData, array-like or sparse matrix
-    columns : list of str
-        Names; x0, x1, ... for arrays.
-    kinds : dict of str to {"categorical", "text"}
-        Which of them are words.
-    missing : MissingWords
-    lacking : list or None
-        Receives the names of columns that X lacks; None: they raise an error.
-    shares : list of str
-        Columns of percents from 0 to 100 in training: in them, 95 without a sign is 95 %.
-
-    Returns
-    -------
-    columns : Columns
+    `columns`: names; x0, x1, ... for arrays. `kinds`: which of them are words. `lacking`: receives
+    the names of columns that X lacks; None: they raise an error. `shares`: columns of percents
+    from 0 to 100 in training: in them, 95 without a sign is 95 %.
     """
     raw = as_raw(X)
     wanted = Wanted(list(columns), dict(kinds), [], "X", missing, lacking, shares)
@@ -261,22 +241,11 @@ def as_table(
 ) -> tuple[Table, Any]:
     """Make a table from data in memory, and find the library of its frame.
 
-    Parameters
-    ----------
-    X : frame, AnnData, Table, array-like or sparse matrix
-    y, groups, batches, weights, time : array-like of shape (n_rows,), str or None
-        Values, or the name of a column.
-    subgroups : mapping of str to array-like of shape (n_rows,), or sequence of str
-        Values by name, or names of columns.
-    **wishes : dict
-        What the user says about columns: `text`, `categorical`, `drop`, `include`, `missing`,
-        `below_detection`.
-
-    Returns
-    -------
-    table : Table
-    backend : module or None
-        pandas, polars or pyarrow; None for other data.
+    `y`, `groups`, `batches`, `weights`, `time` (n_rows,), str or None: values, or the name of a
+    column; `subgroups` (n_rows,), or sequence of str: values by name, or names of columns;
+    `wishes`: what the user says about columns: `text`, `categorical`, `drop`, `include`,
+    `missing`, `below_detection`. Returns `table`; `backend`: pandas, polars or pyarrow; None for
+    other data.
     """
     roles = {"target": y, "groups": groups, "batch": batches, "weights": weights, "time": time}
     if isinstance(X, Table):

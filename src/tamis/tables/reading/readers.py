@@ -221,23 +221,11 @@ def read_raw(
 ) -> RawTable:
     """Read all columns of a file of any format.
 
-    Parameters
-    ----------
-    path : str, path or Source
-        The file.
-    format, delimiter, encoding, layer, sheet, transpose, max_size, keep_rows
-        As in `read_table`.
-    as_written : list of str or int
-        Columns to read as words, even if they look like numbers: labels, names of rows.
-    drop : list of str
-        Columns that are not samples, if features are in rows.
-    missing : frozenset of str
-        Words that stand for a missing value among numbers; in columns of words they are kept.
-
-    Returns
-    -------
-    RawTable
-        The columns.
+    `path`: the file. `format`, `delimiter`, `encoding`, `layer`, `sheet`, `transpose`, `max_size`,
+    `keep_rows`: as in `read_table`. `as_written`: columns to read as words, even if they look like
+    numbers: labels, names of rows. `drop`: columns that are not samples, if features are in rows.
+    `missing`: words that stand for a missing value among numbers; in columns of words they are
+    kept. Returns `RawTable`: the columns.
     """
     source = path if isinstance(path, Source) else Source(path, format, max_size)
     format = source.format

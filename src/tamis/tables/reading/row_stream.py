@@ -37,15 +37,7 @@ _READING = ("format", "delimiter", "encoding", "layer")
 def why_not(source: Source, options: Mapping[str, Any]) -> str | None:
     """Why a file cannot be read some rows at a time; None if it can.
 
-    Parameters
-    ----------
-    source : Source
-    options : mapping
-        Of `read_table`.
-
-    Returns
-    -------
-    reason : str or None
+    `options`: of `read_table`.
     """
     if source.format in ("xlsx", "npz"):
         return f"{source.format} files are read as a whole; save the table as CSV or parquet"
@@ -70,13 +62,7 @@ def why_not(source: Source, options: Mapping[str, Any]) -> str | None:
 
 @dataclass(frozen=True)
 class Header:
-    """Columns of a file with roles.
-
-    Attributes
-    ----------
-    target : str
-    groups, weights : str or None
-    """
+    """Columns of a file with roles."""
 
     target: str
     groups: str | None
@@ -86,15 +72,7 @@ class Header:
 def read_header(source: Source, options: Mapping[str, Any]) -> Header:
     """Find the columns of labels, groups and weights, given by their names or positions.
 
-    Parameters
-    ----------
-    source : Source
-    options : mapping
-        Of `read_table`, with "target".
-
-    Returns
-    -------
-    header : Header
+    `options`: of `read_table`, with "target".
     """
     names, side, is_named = _names(source, options)
     own = "target" if source.format == "svmlight" else None
@@ -145,19 +123,7 @@ def survey_rows(
 ) -> Survey:
     """Read labels, groups and weights of all rows.
 
-    Parameters
-    ----------
-    path : str or path
-    options : mapping
-        Of `read_table`.
-    header : Header
-    size : int
-        Rows that the sample may have.
-    seed : int
-
-    Returns
-    -------
-    survey : Survey
+    `options`: of `read_table`; `size`: rows that the sample may have.
     """
     words = options.get("missing_values")
     survey = Survey(size, seed, MissingWords(None if words is None else list(words)))
@@ -178,26 +144,13 @@ def survey_rows(
 
 @dataclass(frozen=True)
 class RowChunk:
-    """Some rows that have a label.
+    """Some rows that have a label."""
 
-    Attributes
-    ----------
-    table : Columns
-        Features.
-    codes : ndarray of int64 of shape (n_rows,)
-        Class of each row.
-    weights : ndarray of shape (n_rows,) or None
-    in_sample : ndarray of bool of shape (n_rows,)
-        Which rows are in the sample.
-    units : ndarray of uint64 of shape (n_rows,)
-        Hash of the sample group of each row, or of its place.
-    """
-
-    table: Columns
-    codes: NDArray[np.int64]
-    weights: NDArray[np.float64] | None
-    in_sample: NDArray[np.bool_]
-    units: NDArray[np.uint64]
+    table: Columns  # features
+    codes: NDArray[np.int64]  # (n_rows,): class of each row
+    weights: NDArray[np.float64] | None  # (n_rows,) or None
+    in_sample: NDArray[np.bool_]  # (n_rows,): which rows are in the sample
+    units: NDArray[np.uint64]  # (n_rows,): hash of the sample group of each row, or of its place
 
     def take(self, rows: NDArray) -> RowChunk:
         """Some of the rows."""
@@ -208,36 +161,18 @@ class RowChunk:
 
 @dataclass
 class RowStream:
-    """The labelled rows of a file.
-
-    Attributes
-    ----------
-    path : str or path
-    options : mapping
-        Of `read_table`.
-    header : Header
-    sample : RowSample
-    columns : list of str
-        Features.
-    kinds : dict of str to str
-        Kinds of features that are not numbers.
-    classes : ndarray of shape (n_classes,)
-    missing : MissingWords
-    chunk_rows : int
-        Most rows of a chunk.
-    notes : list of str
-        What was found on the last pass, such as words among numbers.
-    """
+    """The labelled rows of a file."""
 
     path: str | PathLike
-    options: Mapping[str, Any]
+    options: Mapping[str, Any]  # of `read_table`
     header: Header
     sample: RowSample
-    columns: list[str]
-    kinds: dict[str, str]
-    classes: NDArray
+    columns: list[str]  # features
+    kinds: dict[str, str]  # kinds of features that are not numbers
+    classes: NDArray  # (n_classes,)
     missing: MissingWords
-    chunk_rows: int
+    chunk_rows: int  # most rows of a chunk
+    # What was found on the last pass, such as words among numbers.
     notes: list[str] = field(default_factory=list)
 
     @classmethod

@@ -24,19 +24,11 @@ _HEAD = 1 << 20
 
 @dataclass(frozen=True)
 class TableSize:
-    """Estimated size of a table.
-
-    Attributes
-    ----------
-    n_rows : float
-    n_columns : int
-    n_bytes : float
-        In memory.
-    """
+    """Estimated size of a table."""
 
     n_rows: float
     n_columns: int
-    n_bytes: float
+    n_bytes: float  # in memory
 
     @property
     def row_bytes(self) -> float:
@@ -53,16 +45,8 @@ def estimate_size(
 ) -> TableSize | None:
     """Estimate the size of the table of a file.
 
-    Parameters
-    ----------
-    source : Source
-    delimiter, encoding, layer : str or None
-        As in `read_table`.
-
-    Returns
-    -------
-    size : TableSize or None
-        None for formats that are always read as a whole.
+    `delimiter`, `encoding`, `layer`: as in `read_table`. Returns `size`: None for formats that are
+    always read as a whole.
     """
     if source.format in ("csv", "tsv"):
         return _of_text(source, delimiter, encoding)

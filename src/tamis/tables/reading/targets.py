@@ -26,31 +26,13 @@ def read_labels(
 ) -> tuple[str, NDArray, str | None]:
     """Read the labels of the rows of a table from a separate file.
 
-    Parameters
-    ----------
-    path : str or Path
-        A delimited file: names of rows and labels, or one label per line in the order of the rows.
-    raw : RawTable
-        The table.
-    target : str, int or None
-        Column of the labels, if there are several columns.
-    id_column : str or None
-        Column of `raw` that holds the names of its rows.
-    encoding : str or None
-        Encoding of the file.
-    notes : list of str
-        Receives a message about labels without a row.
-    max_size : int or None
-        Bytes of memory that the labels may use; None: half of what is available.
-
-    Returns
-    -------
-    name : str
-        Name of the labels.
-    labels : ndarray of object of shape (n_rows,)
-        One per row, as written.
-    used_id : str or None
-        Column of `raw` whose names were matched.
+    `path`: a delimited file: names of rows and labels, or one label per line in the order of the
+    rows. `raw`: the table. `target`: column of the labels, if there are several columns.
+    `id_column`: column of `raw` that holds the names of its rows. `encoding`: encoding of the
+    file. `notes`: receives a message about labels without a row. `max_size`: bytes of memory that
+    the labels may use; None: half of what is available. Returns `name`: name of the labels;
+    `labels` (n_rows,): one per row, as written; `used_id`: column of `raw` whose names were
+    matched.
     """
     source = Source(path, "csv", max_size)
     rows = []

@@ -33,22 +33,10 @@ def _suggest(name, names):
 class Wanted:
     """Columns that a model needs, and how they are read.
 
-    Parameters
-    ----------
-    columns : list of str
-        Their names.
-    kinds : dict of str to {"categorical", "text"}
-        Kinds of columns of words; all others are numbers.
-    extra : list of str
-        Columns to return unchanged.
-    source : str
-        Name of the table in messages.
-    missing : MissingWords
-        Words that stand for missing values.
-    lacking : list or None
-        Receives the names of absent columns; None if these are an error.
-    shares : list of str
-        Columns of percents, as in `tamis.tables.columns.marks.are_shares`.
+    `columns`: their names. `kinds`: kinds of columns of words; all others are numbers. `extra`:
+    columns to return unchanged. `source`: name of the table in messages. `missing`: words that
+    stand for missing values. `lacking`: receives the names of absent columns; None if these are an
+    error. `shares`: columns of percents, as in `tamis.tables.columns.marks.are_shares`.
     """
 
     def __init__(
