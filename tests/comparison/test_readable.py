@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tamis import compare
 from tamis.comparison.choosing.readable import CARD_FEATURES, find_readable
+from tamis.comparison.methods import panel as panel_method
 from tamis.comparison.methods.baselines import find_method
 from tamis.comparison.methods.families import METHODS
-from tamis.comparison.methods import panel as panel_method
 from tamis.comparison.options import Options
 from tamis.comparison.running.tasks import Task, compute_together, run_tasks
 from tamis.comparison.settings import find_methods
