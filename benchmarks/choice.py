@@ -149,14 +149,12 @@ def cross_validate(problem, methods, n_jobs):
     planned = plan(problem, settings)
     tasks = [task for task in planned.tasks if task.stage == "cv"]
     done = list(run_tasks(problem, tasks, seed=settings.seed, n_jobs=n_jobs))
-    comparison = Comparison(problem, settings, planned.folds)
+    results = []
     for method in methods:
         own = [(task, outcome) for task, outcome in done if task.method == method]
-        comparison.results.append(collect(find_method(method), own, problem, settings))
-    comparison.candidates = Candidates(
-        comparison.results, problem.codes, problem.classes.size, scoring=settings.scoring
-    )
-    return comparison
+        results.append(collect(find_method(method), own, problem, settings))
+    candidates = Candidates(results, problem.codes, problem.classes.size, scoring=settings.scoring)
+    return Comparison(problem, settings, planned.folds, results, candidates=candidates)
 
 
 def choose_all(candidates, problem):

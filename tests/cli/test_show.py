@@ -4,6 +4,7 @@ import io
 import json
 import shlex
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -359,8 +360,8 @@ def tried():
     result = found.result("centers")
     place = found.candidates.good_level(result) + 1
     levels, sizes = result.levels, result.overall
-    found.recommended = Choice("centers", place, float(levels[place]), float(sizes[place]))
-    return found
+    choice = Choice("centers", place, float(levels[place]), float(sizes[place]))
+    return replace(found, recommended=choice)
 
 
 def test_the_star_is_at_the_recommended_size_in_every_table(tried):

@@ -3,8 +3,9 @@
 import numpy as np
 
 from tamis.comparison.choosing.choice import Choice
+from tamis.comparison.comparison import Comparison
 from tamis.comparison.prepare import make_problem
-from tamis.comparison.run import plan, run
+from tamis.comparison.run import Work, plan, recommend, run
 from tamis.tables import Columns, Table, lay_out
 
 
@@ -28,11 +29,11 @@ def blobs(n=80, p=6, shift=1.5, seed=0, n_classes=2):
 
 def compare(problem, settings, **options):
     """A comparison on a problem that is there already."""
-    comparison = run(problem, plan(problem, settings), **options)
-    rows = problem.encoded[:, :0]
-    columns = Columns(rows, np.zeros(0, dtype=str))
-    comparison.data = Table(columns, {}, target="y", batches=problem.batches)
-    return comparison
+    work = Work(problem, plan(problem, settings), **options)
+    outcome = run(work)
+    columns = Columns(problem.encoded[:, :0], np.zeros(0, dtype=str))
+    table = Table(columns, {}, target="y", batches=problem.batches)
+    return Comparison.of(outcome, recommend(outcome, work), data=table)
 
 
 def point(comparison, method, place):

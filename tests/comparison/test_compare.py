@@ -153,7 +153,7 @@ def test_notebooks_show_the_recommendation(found):
 def test_names_are_escaped_in_notebooks():
     X, y = make_frame()
     result = compare(X.rename(columns={"color": "<b>"}), y, **FAST)
-    result.name = "<script>"
+    result = replace(result, name="<script>")
     assert "<script>" not in result._repr_html_()
 
 

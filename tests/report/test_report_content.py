@@ -94,6 +94,7 @@ def test_the_recommendation_has_the_honest_score_and_its_interval(comparison, co
 
 def test_each_level_has_its_score_confusion_matrix_features_and_command(comparison, content):
     result = comparison.result("centers")
+    trained = comparison.fit_choice(comparison.final_choice).trained
     (method,) = content["curve"]["methods"]
     assert len(method["levels"]) == len(result.levels)
     for at, level in enumerate(method["levels"]):
@@ -103,7 +104,7 @@ def test_each_level_has_its_score_confusion_matrix_features_and_command(comparis
             matrix[true, said] = n
         expected = [confusion(comparison.problem.codes, x, 3) for x in result.labels[at]]
         assert_allclose(matrix, np.mean(expected, axis=0), atol=0.01)
-        used = comparison._features["centers"][at].tolist()
+        used = trained.features(at).tolist()
         names = [content["curve"]["names"][place] for place, _ in level["features"]]
         expected = {comparison.problem.names[f].replace("\u202e", "\\u202e") for f in used}
         assert set(names) == expected

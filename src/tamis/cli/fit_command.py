@@ -4,6 +4,7 @@ import contextlib
 import json
 import shlex
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -51,8 +52,10 @@ def run(options):
         say(f"{name} failed on these data: {message}")
     if comparison.recommended is None:
         say("No method was finished, so there is nothing to recommend yet.")
-    elif not conclude(comparison, comparison.final_choice, folder, options, start, about=about):
-        comparison.why_stopped = "stopped"
+    else:
+        comparison = replace(comparison, seconds=time.perf_counter() - start)
+        if not conclude(comparison, comparison.final_choice, folder, options, about=about):
+            comparison = replace(comparison, why_stopped="stopped")
     if comparison.why_stopped or comparison.n_left:
         _say_how_to_resume(comparison, folder)
     if folder is None:
@@ -132,7 +135,8 @@ def compare_again(folder, words):
         streamed=loaded.streamed,
     )
     with contextlib.suppress(InputError):  # a method that failed has no checkpoint that says so
-        comparison.failed |= folder.read_json("metrics.json")["failed"]
+        failed = comparison.failed | folder.read_json("metrics.json")["failed"]
+        return replace(comparison, failed=failed)
     return comparison
 
 
@@ -162,14 +166,12 @@ def write_page(comparison, choice, folder, *, run=None, argv=None, path=None, **
     )
 
 
-def conclude(comparison, choice, folder, options, start=None, *, run=None, about=None):
+def conclude(comparison, choice, folder, options, *, run=None, about=None):
     """Write the model of one method and level, then describe it, and print the results.
 
     `run` is the folder that `tamis pick` can use, if it is another one. False if Ctrl-C ended the
     description; parts of it that fail are reported, and nothing else is lost.
     """
-    if start is not None:
-        comparison.seconds = time.perf_counter() - start
     if folder is not None:
         predictions = getattr(options, "save_predictions", False)
         for line in save_first(comparison, choice, folder, options.guard, predictions):

@@ -24,7 +24,7 @@ from tamis.comparison.methods.baselines import estimate_seconds
 from tamis.comparison.options import Options
 from tamis.comparison.parameters import PARAMETERS, name_parameters
 from tamis.comparison.prepare import prepare, set_aside
-from tamis.comparison.run import drop_slow, plan, run
+from tamis.comparison.run import Work, drop_slow, plan, recommend, run
 from tamis.comparison.running.checkpoints import open_store
 from tamis.comparison.settings import find_named, make_settings
 from tamis.paths.rule import TOLERANCE
@@ -259,9 +259,7 @@ def compare(
         )
     except InputError as error:
         raise ValueError(in_python(error.for_command, PARAMETERS)) from error
-    comparison.backend = backend
-    name_parameters(comparison)
-    return comparison
+    return name_parameters(replace(comparison, backend=backend))
 
 
 def _warn_of_dropped(notes):
@@ -341,7 +339,7 @@ def compare_table(
         begun = Start(planned, seconds, notes, prepared.checks, n_jobs, was_cleared, n_values)
         for callback in callbacks:
             callback.on_start(begun)
-    comparison = run(
+    work = Work(
         problem,
         planned,
         store=store,
@@ -350,25 +348,38 @@ def compare_table(
         only_finished=only_finished,
         callbacks=callbacks,
     )
-    comparison.data, comparison.name = prepared.table, name
-    comparison.descriptions, comparison.left_out = dict(descriptions or {}), left_out
-    comparison.checks, comparison.kept = list(prepared.checks), kept
-    comparison.streamed = streamed
-    failed = comparison.not_described
-    failed |= prepared.not_described
+    outcome = run(work)
+    comparison = Comparison.of(
+        outcome,
+        recommend(outcome, work),
+        data=prepared.table,
+        name=name,
+        descriptions=dict(descriptions or {}),
+        left_out=left_out,
+        checks=list(prepared.checks),
+        kept=kept,
+        streamed=streamed,
+        not_described=prepared.not_described,
+    )
     if comparison.recommended is not None:
         if kept is not None and kept.limits_questions and not only_finished:
             comparison.find_questions()
-        try:
-            found = attempt(failed, "result_checks", partial(check_result, comparison), [])
-            if "chance" not in [check.code for check in found]:  # else the model means nothing
-                found += attempt(failed, "model_checks", partial(check_model, comparison), [])
-            comparison.checks += found
-        except KeyboardInterrupt:
-            comparison.why_stopped = "stopped"
+        comparison = _check(comparison)
     for callback in callbacks:
         callback.on_end(comparison)
     return comparison
+
+
+def _check(comparison):
+    """The comparison with the checks of its result and model; stopped, if Ctrl-C ends them."""
+    failed = comparison.not_described
+    try:
+        found = attempt(failed, "result_checks", partial(check_result, comparison), [])
+        if "chance" not in [check.code for check in found]:  # else the model means nothing
+            found += attempt(failed, "model_checks", partial(check_model, comparison), [])
+    except KeyboardInterrupt:
+        return replace(comparison, why_stopped="stopped")
+    return replace(comparison, checks=[*comparison.checks, *found])
 
 
 def _count_jobs(n_jobs):

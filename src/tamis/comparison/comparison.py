@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib import import_module
 from os import PathLike
@@ -42,7 +42,16 @@ if TYPE_CHECKING:
 __all__ = ["Comparison"]
 
 
-@dataclass
+class Memo:
+    """Models that were trained, so that none is trained twice; no output depends on it."""
+
+    def __init__(self) -> None:
+        self.trained: dict = {}  # by method
+        self.fitted: dict = {}  # by choice
+        self.tested: dict = {}
+
+
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """The result of `tamis.compare` and `tamis fit`.
 
@@ -127,10 +136,16 @@ class Comparison:
     kept: CalibrationRows | None = None
     streamed: Streamed | None = None
     backend: Any = None
-    _features: dict = field(default_factory=dict, init=False, repr=False, compare=False)
-    _trained: dict = field(default_factory=dict, init=False, repr=False, compare=False)
-    _models: dict = field(default_factory=dict, init=False, repr=False, compare=False)
-    _tested: dict = field(default_factory=dict, init=False, repr=False, compare=False)
+    memo: Memo = field(default_factory=Memo, repr=False)
+
+    @classmethod
+    def of(cls, outcome: Any, recommendation: Any, **more: Any) -> Comparison:
+        """The view of an `Outcome` and a `Recommendation`, with what else is known."""
+        known = {
+            f.name: getattr(one, f.name) for one in (outcome, recommendation) for f in fields(one)
+        }
+        failed = {**recommendation.not_described, **more.pop("not_described", {})}
+        return cls(**known | more | {"not_described": failed})
 
     # Results.
 
@@ -184,7 +199,7 @@ class Comparison:
         """
         choice = self.final_choice
         result = self.result(choice.method)
-        known = self._models.get(choice)
+        known = self.memo.fitted.get(choice)
         told = "" if known is None else known.model.head_name
         return told or ("" if result is None else result.method.head_name)
 
@@ -317,9 +332,9 @@ class Comparison:
 
     def fit_choice(self, choice: Choice) -> Fitted:
         """The model of one method and level, fitted once, whether it is described yet or not."""
-        if choice not in self._models:
-            self._models[choice] = fit_model(self, choice)
-        return self._models[choice]
+        if choice not in self.memo.fitted:
+            self.memo.fitted[choice] = fit_model(self, choice)
+        return self.memo.fitted[choice]
 
     def fitted(self, choice: Choice) -> tuple[TableModel, list[dict], dict]:
         """Model, feature records and metrics of one method and level, described once."""
@@ -334,7 +349,7 @@ class Comparison:
         assert self.kept is not None
         if result is None:
             return
-        trained = self._trained[ASKING] = train_final(self, result)
+        trained = self.memo.trained[ASKING] = train_final(self, result)
         models = [make_model(self, result, i, trained) for i in range(len(result.levels))]
         names = {
             name for name, kept in zip(self.problem.names, self.problem.kept, strict=True) if kept

@@ -21,9 +21,12 @@ PARAMETERS = {
 }
 
 
-def name_parameters(comparison: Comparison) -> None:
-    """Rewrite the checks, the notes and why the comparison was stopped."""
-    comparison.checks = [
+def name_parameters(comparison: Comparison) -> Comparison:
+    """The comparison with parameters in its checks, its notes and why it was stopped."""
+    if comparison.data is not None:
+        notes = comparison.data.notes
+        notes[:] = [in_python(note, PARAMETERS) for note in notes]
+    checks = [
         replace(
             check,
             sentence=in_python(check.sentence, PARAMETERS),
@@ -31,8 +34,6 @@ def name_parameters(comparison: Comparison) -> None:
         )
         for check in comparison.checks
     ]
-    if comparison.data is not None:
-        notes = comparison.data.notes
-        notes[:] = [in_python(note, PARAMETERS) for note in notes]
-    if comparison.why_stopped is not None:
-        comparison.why_stopped = in_python(comparison.why_stopped, PARAMETERS)
+    why = comparison.why_stopped
+    why = None if why is None else in_python(why, PARAMETERS)
+    return replace(comparison, checks=checks, why_stopped=why)

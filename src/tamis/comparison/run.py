@@ -1,28 +1,44 @@
-"""Run a comparison: plan its tasks, and conclude from their outcomes."""
+"""Run a comparison: plan its tasks, cross-validate, recommend.
+
+`plan` makes a `Plan`, `run` an `Outcome`, `recommend` a `Recommendation`: each is complete when it
+exists, and made from those before it.
+"""
 
 import math
 import time
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from tamis.comparison.attempts import attempt
-from tamis.comparison.choosing.choice import Candidates, estimate
+from tamis.comparison.choosing.choice import Candidates, Choice, Honest, estimate
 from tamis.comparison.choosing.decisions import decide_level
 from tamis.comparison.choosing.nested import estimate_nested, is_nested, pair_folds
-from tamis.comparison.choosing.results import collect
-from tamis.comparison.comparison import Comparison
+from tamis.comparison.choosing.results import MethodResult, collect
 from tamis.comparison.further.assay import assay_errors, measure_again
-from tamis.comparison.further.held_out import Split, make_splits, predict_held_out
+from tamis.comparison.further.held_out import HeldOut, Split, make_splits, predict_held_out
 from tamis.comparison.further.learning_curve import describe_curve, fewer_rows
 from tamis.comparison.methods.baselines import estimate_seconds, find_method
+from tamis.comparison.problem.problem import Problem
 from tamis.comparison.running.tasks import Task, run_tasks, shuffle_labels
 from tamis.comparison.settings import Settings
 from tamis.paths.folds import Fold, make_folds
 
-__all__ = ["PATIENCE", "WHOLE", "Plan", "drop_slow", "plan", "run"]
+__all__ = [
+    "PATIENCE",
+    "WHOLE",
+    "Outcome",
+    "Plan",
+    "Recommendation",
+    "Work",
+    "drop_slow",
+    "plan",
+    "recommend",
+    "run",
+]
 
 # By default, methods that would take longer than this are skipped, whatever the machine.
 PATIENCE = 600.0
@@ -139,120 +155,190 @@ def _whole(problem, settings, names, stage, shuffled=None):
     return _tasks(problem, settings, names, [fold], f"{WHOLE}{stage}", shuffled)
 
 
-def run(
-    problem,
-    planned,
-    *,
-    store=None,
-    n_jobs=1,
-    deadline=math.inf,
-    only_finished=False,
-    callbacks=(),
-):
-    """Compare methods by cross-validation, and recommend one.
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """Paths and scores of all methods on all folds."""
 
-    Ctrl-C, the deadline or a callback ends the run with the methods finished by then.
+    problem: Problem
+    settings: Settings
+    folds: list[Fold]
+    results: list[MethodResult]  # of the methods that were finished, baselines last
+    unfinished: list[str]  # methods that were not
+    failed: dict[str, str]  # methods that failed on these data, with their messages
+    n_left: int  # tasks that were not done
+    why_stopped: str | None  # what ended the work early
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """The choice among the results, and its scores."""
+
+    candidates: Candidates | None = None  # all levels of the finished methods
+    recommended: Choice | None = None
+    honest: Honest | None = None
+    held_out: dict[str, HeldOut] = field(default_factory=dict)
+    learning_curve: dict[str, Any] | None = None
+    assay: dict[str, Any] | None = None
+    p_value: float | None = None
+    shuffled_scores: list[float] = field(default_factory=list)
+    not_described: dict[str, str] = field(default_factory=dict)  # parts that failed, and why
+    n_left: int = 0  # tasks that were not done
+    why_stopped: str | None = None
+
+
+class Work:
+    """Tasks on their way: the one object that changes while a comparison runs.
 
     `store`: where finished tasks are saved and found again. `n_jobs`: number of processes. Results
     do not depend on it. `deadline`: time (`time.perf_counter`) after which no task starts, except
     those of the cheapest method, so that there is a model. `only_finished`: start no task; use the
     finished ones only. `callbacks`: told of each task that starts or ends; may stop the run.
-    Returns `comparison`: `why_stopped` says why it ended early: Ctrl-C, or a worker process that
-    was killed.
     """
-    settings, folds, tasks = planned.settings, planned.folds, planned.tasks
-    allow = settings.allow_baselines
-    first = next(u.method for u in tasks if not find_method(u.method, allow).is_baseline)
-    is_stopped = only_finished
 
-    def start(task):
+    def __init__(
+        self,
+        problem,
+        planned,
+        *,
+        store=None,
+        n_jobs=1,
+        deadline=math.inf,
+        only_finished=False,
+        callbacks=(),
+    ):
+        self.problem, self.planned, self.store, self.n_jobs = problem, planned, store, n_jobs
+        self.deadline, self.only_finished, self.callbacks = deadline, only_finished, callbacks
+        self.done, self.failed, self.is_stopped = {}, {}, only_finished
+        allow = planned.settings.allow_baselines
+        own = [u.method for u in planned.tasks if not find_method(u.method, allow).is_baseline]
+        self._first = own[0]
+
+    def is_over(self):
+        """Whether no further task is to start."""
+        return self.is_stopped or time.perf_counter() > self.deadline
+
+    def do(self, tasks):
+        """Run tasks; outcomes are in `done` or `failed`."""
+        for task, outcome in run_tasks(
+            self.problem,
+            tasks,
+            seed=self.planned.settings.seed,
+            store=self.store,
+            n_jobs=self.n_jobs,
+            start=self._start,
+        ):
+            if isinstance(outcome, str):
+                self.failed.setdefault(task.method, outcome)
+            else:
+                self.done[task.key] = (task, outcome)
+            seconds = None if isinstance(outcome, str) else outcome.seconds
+            for callback in self.callbacks:
+                self.is_stopped |= bool(callback.on_task_end(task, seconds))
+
+    def _start(self, task):
         is_needed = (
-            task is not None
-            and task.method == first
+            task.method == self._first
             and task.stage in ("cv", "pair", f"{WHOLE}cv")
-            and not only_finished
+            and not self.only_finished
         )
-        if not is_needed and (is_stopped or time.perf_counter() > deadline):
+        if not is_needed and self.is_over():
             return False
-        for callback in callbacks if task is not None else ():
+        for callback in self.callbacks:
             callback.on_task_begin(task)
         return True
 
-    def do(tasks):
-        nonlocal is_stopped
-        for task, outcome in run_tasks(
-            problem,
-            tasks,
-            seed=settings.seed,
-            store=store,
-            n_jobs=n_jobs,
-            start=start,
-        ):
-            if isinstance(outcome, str):
-                failed.setdefault(task.method, outcome)
-            else:
-                done[task.key] = (task, outcome)
-            seconds = None if isinstance(outcome, str) else outcome.seconds
-            for callback in callbacks:
-                is_stopped |= bool(callback.on_task_end(task, seconds))
+    def gather(self, stage, codes=None):
+        """Results with scores of the methods whose tasks are all done; names of the others."""
+        settings, tasks = self.planned.settings, self.planned.tasks
+        results, unfinished = [], []
+        for name in settings.methods:
+            keys = [u.key for u in tasks if u.method == name and u.stage == stage]
+            of_all = [u.key for u in tasks if u.method == name and u.stage == f"{WHOLE}{stage}"]
+            if not all(key in self.done for key in (*keys, *of_all)):
+                unfinished.append(name)
+                continue
+            pairs = [self.done.pop(key) for key in keys]  # of the size of the result
+            whole = self.done.pop(of_all[0])[1] if of_all else None
+            method = find_method(name, settings.allow_baselines)
+            results.append(collect(method, pairs, self.problem, settings, codes, whole))
+        return results, unfinished
 
-    done, failed, why_stopped = {}, {}, None
+
+def run(work: Work) -> Outcome:
+    """Cross-validate the methods.
+
+    Ctrl-C, the deadline or a callback ends the work with the methods finished by then.
+    """
+    planned, why_stopped = work.planned, None
     try:
-        do(tasks)
+        work.do(planned.tasks)
     except KeyboardInterrupt:
         why_stopped = "stopped"
     except BrokenProcessPool:
         why_stopped = "a worker process was killed (out of memory? --n-jobs 1 needs less)"
-    n_left = len([u for u in tasks if u.key not in done and u.method not in failed])
-    comparison = Comparison(
-        problem, settings, folds, failed=failed, n_left=n_left, why_stopped=why_stopped
+    left = [u for u in planned.tasks if u.key not in work.done]
+    pairs = {task.method for task in left if task.stage == "pair"}
+    results, unfinished = work.gather("cv")
+    return Outcome(
+        work.problem,
+        planned.settings,
+        planned.folds,
+        [r for r in results if r.method.name not in pairs],
+        unfinished + [r.method.name for r in results if r.method.name in pairs],
+        work.failed,
+        len([u for u in left if u.method not in work.failed]),
+        why_stopped,
     )
-    pairs = [task.method for task in tasks if task.stage == "pair" and task.key not in done]
-    results, unfinished = _gather(comparison, tasks, done, "cv")
-    comparison.results = [r for r in results if r.method.name not in pairs]
-    comparison.unfinished = unfinished + [
-        r.method.name for r in results if r not in comparison.results
-    ]
-    if any(not result.method.is_baseline for result in comparison.results):
-        comparison.candidates = Candidates.of(comparison.results, problem, settings)
-        comparison.recommended = comparison.candidates.choice()
-        try:
-            _add_scores(comparison, planned, done)
-            if why_stopped is None:
-                _ask_more(comparison, do, done, is_over=lambda: not start(None))
-        except KeyboardInterrupt:
-            comparison.why_stopped = "stopped"
-            if comparison.honest is None:
-                comparison.not_described["honest_score"] = "stopped before it was done"
-        wants_assay = settings.assay_error is not None or settings.assay_errors
-        lacks_assay = comparison.assay is None and "assay" not in comparison.not_described
-        comparison.n_left += bool(wants_assay and lacks_assay and not only_finished)
-    return comparison
 
 
-def _gather(comparison, tasks, done, stage, codes=None):
-    """Results with scores of the methods whose tasks are all done; names of the others."""
-    problem, settings = comparison.problem, comparison.settings
-    results, unfinished = [], []
-    for name in settings.methods:
-        keys = [u.key for u in tasks if u.method == name and u.stage == stage]
-        of_all = [u.key for u in tasks if u.method == name and u.stage == f"{WHOLE}{stage}"]
-        if not all(key in done for key in (*keys, *of_all)):
-            unfinished.append(name)
-            continue
-        pairs = [done.pop(key) for key in keys]  # of the size of the result
-        whole = done.pop(of_all[0])[1] if of_all else None
-        method = find_method(name, settings.allow_baselines)
-        results.append(collect(method, pairs, problem, settings, codes, whole))
-    return results, unfinished
+def recommend(outcome: Outcome, work: Work) -> Recommendation:
+    """Choose among the results, and score the choice; each score may fail alone."""
+    n_left, why_stopped = outcome.n_left, outcome.why_stopped
+    if all(result.method.is_baseline for result in outcome.results):
+        return Recommendation(n_left=n_left, why_stopped=why_stopped)
+    settings = outcome.settings
+    failed: dict[str, str] = {}
+    found: dict[str, Any] = {}
+    candidates = Candidates.of(outcome.results, outcome.problem, settings)
+    choice = candidates.choice()
+    chosen = next(r for r in outcome.results if r.method.name == choice.method), choice.place
+    wants_assay = bool(settings.assay_error is not None or settings.assay_errors)
+    try:
+        score = partial(_score_honestly, outcome, candidates, work)
+        found["honest"] = attempt(failed, "honest_score", score)
+        found["held_out"] = _score_held_out(outcome, work, failed)
+        permute = partial(_permute, outcome, work, chosen)
+        shuffled = attempt(failed, "permutations", permute)
+        found["shuffled_scores"], found["p_value"] = shuffled or ([], None)
+        if why_stopped is None and settings.learning_curve:
+            draw = partial(_draw_curve, outcome, work, chosen)
+            curve, n_more = attempt(failed, "learning_curve", draw) or (None, 0)
+            found["learning_curve"], n_left = curve, n_left + n_more
+        if why_stopped is None and wants_assay and not work.is_over():
+            measure = partial(measure_again, outcome.problem, settings, *chosen, outcome.folds)
+            found["assay"] = attempt(failed, "assay", measure)
+    except KeyboardInterrupt:
+        why_stopped = "stopped"
+        if found.get("honest") is None:
+            failed["honest_score"] = "stopped before it was done"
+    lacks_assay = found.get("assay") is None and "assay" not in failed
+    n_left += bool(wants_assay and lacks_assay and not work.only_finished)
+    return Recommendation(
+        candidates,
+        choice,
+        **found,
+        not_described=failed,
+        n_left=n_left,
+        why_stopped=why_stopped,
+    )
 
 
-def _score_honestly(comparison, tasks, done):
+def _score_honestly(outcome, candidates, work):
     """The score of the whole procedure."""
-    problem, settings = comparison.problem, comparison.settings
+    problem, settings = outcome.problem, outcome.settings
     nested = is_nested(problem.n_rows, settings.n_folds)
     honest = estimate(
-        comparison.candidates,
+        candidates,
         None if nested else problem,
         positive=settings.positive,
         min_sensitivity=settings.min_sensitivity,
@@ -260,82 +346,66 @@ def _score_honestly(comparison, tasks, done):
     )
     if nested:
         pairs = {
-            name: [done[u.key] for u in tasks if u.method == name and u.stage == "pair"]
-            for name in (result.method.name for result in comparison.results)
+            name: [
+                work.done[u.key]
+                for u in work.planned.tasks
+                if u.method == name and u.stage == "pair"
+            ]
+            for name in (result.method.name for result in outcome.results)
         }
-        honest = estimate_nested(
-            problem, settings, comparison.results, pairs, comparison.folds, honest
-        )
+        honest = estimate_nested(problem, settings, outcome.results, pairs, outcome.folds, honest)
     return honest
 
 
-def _add_scores(comparison, planned, done):
-    """Honest score, batches, times and permutations, each of which may fail alone."""
-    failed = comparison.not_described
-    comparison.honest = attempt(
-        failed, "honest_score", partial(_score_honestly, comparison, planned.tasks, done)
-    )
-    for stage in dict.fromkeys(split.stage for split in planned.splits):
+def _score_held_out(outcome, work, failed):
+    """Predictions of batches and of times that are held out."""
+    held_out = {}
+    for stage in dict.fromkeys(split.stage for split in work.planned.splits):
         predict = partial(
             predict_held_out,
-            comparison.problem,
-            comparison.settings,
-            [split for split in planned.splits if split.stage == stage],
-            [result.method for result in comparison.results],
-            list(done.values()),
-            comparison.failed,
+            outcome.problem,
+            outcome.settings,
+            [split for split in work.planned.splits if split.stage == stage],
+            [result.method for result in outcome.results],
+            list(work.done.values()),
+            outcome.failed,
         )
-        held_out = attempt(failed, _HELD_OUT[stage], predict)
-        if held_out is not None:
-            comparison.held_out[stage] = held_out
-    attempt(failed, "permutations", lambda: _permute(comparison, planned.tasks, done))
+        predicted = attempt(failed, _HELD_OUT[stage], predict)
+        if predicted is not None:
+            held_out[stage] = predicted
+    return held_out
 
 
-def _ask_more(comparison, do, done, is_over):
-    """What needs the recommended method once more: fewer rows, and measurement errors."""
-    problem, settings, failed = comparison.problem, comparison.settings, comparison.not_described
-    result, place = comparison.chosen
-
-    def measure():
-        return measure_again(problem, settings, result, place, comparison.folds)
-
-    if settings.learning_curve:
-        draw = partial(_draw_curve, comparison, do, done)
-        comparison.learning_curve = attempt(failed, "learning_curve", draw)
-    if (settings.assay_error is not None or settings.assay_errors) and not is_over():
-        comparison.assay = attempt(failed, "assay", measure)
-
-
-def _draw_curve(comparison, do, done):
-    """The learning curve; None if tasks are left to do."""
-    problem, settings, failed = comparison.problem, comparison.settings, comparison.failed
-    result, place = comparison.chosen
+def _draw_curve(outcome, work, chosen):
+    """The learning curve, None if tasks are left to do; and their number."""
+    problem, settings, failed = outcome.problem, outcome.settings, work.failed
+    result, place = chosen
     name, before = result.method.name, dict(failed)
-    parts = fewer_rows(problem, comparison.folds, settings.seed)
+    parts = fewer_rows(problem, outcome.folds, settings.seed)
     tasks = {n: _tasks(problem, settings, [name], some, f"curve{n}") for n, some in parts.items()}
-    do([task for some in tasks.values() for task in some])
+    work.do([task for some in tasks.values() for task in some])
     if name in failed and name not in before:
         raise RuntimeError(failed.pop(name))  # of fewer rows alone: the method itself is finished
-    left = [task for some in tasks.values() for task in some if task.key not in done]
-    comparison.n_left += len(left)
+    left = [task for some in tasks.values() for task in some if task.key not in work.done]
     if left:
-        return None
-    outcomes = {n: [done[task.key][1] for task in some] for n, some in tasks.items()}
-    return describe_curve(problem, settings, result, place, parts, outcomes)
+        return None, len(left)
+    outcomes = {n: [work.done[task.key][1] for task in some] for n, some in tasks.items()}
+    return describe_curve(problem, settings, result, place, parts, outcomes), 0
 
 
-def _permute(comparison, tasks, done):
-    """P-value of the chosen score, compared with scores for shuffled labels."""
-    problem, settings = comparison.problem, comparison.settings
+def _permute(outcome, work, chosen):
+    """Scores of choices for shuffled labels, and the p-value of the chosen score beside them."""
+    problem, settings, scores = outcome.problem, outcome.settings, []
     for p in range(settings.permutations):
         codes = shuffle_labels(problem, settings.seed, p)
-        results, unfinished = _gather(comparison, tasks, done, f"shuffled{p}", codes)
-        if {*unfinished, *comparison.unfinished} - set(comparison.failed):
-            return
+        results, unfinished = work.gather(f"shuffled{p}", codes)
+        if {*unfinished, *outcome.unfinished} - set(outcome.failed):
+            return scores, None
         candidates = Candidates.of(results, problem, settings, codes)
         result, place = candidates.find(candidates.choose()[0])
-        comparison.shuffled_scores.append(float(result.scores[place]))
-    if settings.permutations:
-        result, place = comparison.chosen
-        reached = sum(s >= result.scores[place] for s in comparison.shuffled_scores)
-        comparison.p_value = (1 + reached) / (1 + settings.permutations)
+        scores.append(float(result.scores[place]))
+    if not settings.permutations:
+        return scores, None
+    result, place = chosen
+    reached = sum(score >= result.scores[place] for score in scores)
+    return scores, (1 + reached) / (1 + settings.permutations)

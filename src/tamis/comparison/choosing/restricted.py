@@ -72,6 +72,7 @@ def exclude_features(comparison: Comparison, method: str, names: Sequence[str]) 
         shuffled_scores=[],
         without=(*comparison.without, *names),
         not_described={},
+        memo=type(comparison.memo)(),
         checks=_checks(comparison, problem),
     )
 

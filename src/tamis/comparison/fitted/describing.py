@@ -51,13 +51,11 @@ def fit_model(comparison: Comparison, choice: Choice) -> Fitted:
 
     Returns `fitted`: not described yet.
     """
-    model, trained = fit_final(comparison, choice, comparison._trained.get(choice.method))
+    model, trained = fit_final(comparison, choice, comparison.memo.trained.get(choice.method))
     of_sample, trained_on = model, None
     if comparison.streamed is not None:
         finished = comparison.streamed.train_final(comparison, choice, model, trained)
         model, trained, trained_on = finished
-    levels = range(len(trained.places))
-    comparison._features[choice.method] = [trained.features(level) for level in levels]
     records = outline_features(comparison, choice, trained)
     metrics = summarise(comparison, choice, records)
     if model.head_name:  # that of this model, where the method knows only its kind

@@ -163,7 +163,7 @@ def describe_features(comparison, choice, trained, failed):
         settings.seed,
         SUBSTITUTE,
         _tested_metric(comparison),
-        comparison._tested,
+        comparison.memo.tested,
         failed,
     )
 

@@ -36,12 +36,16 @@ def describe_curve(comparison: Comparison, choice: Choice, run: str | None) -> d
     methods: list[dict[str, Any]] = []
     place_of: dict[int, int] = {}
     start = [0, 0]
+    trained = comparison.fit_choice(choice).trained  # on all rows; other methods may not be
+    path = [trained.features(level) for level in range(len(trained.places))]
     for result in comparison.results:
         if result.method.is_baseline:
             continue
         name = result.method.name
         levels = [
-            _describe_level(comparison, result, at, run, place_of)
+            _describe_level(
+                comparison, result, at, run, place_of, path if name == choice.method else None
+            )
             for at in range(len(result.levels))
         ]
         if name == choice.method:
@@ -51,7 +55,7 @@ def describe_curve(comparison: Comparison, choice: Choice, run: str | None) -> d
                 "name": name,
                 "title": name_method(name, {"title": result.method.title}),
                 "asks": result.method.asks,
-                "on_all_rows": name in comparison._features,
+                "on_all_rows": name == choice.method,
                 "levels": levels,
             }
         )
@@ -66,8 +70,8 @@ def describe_curve(comparison: Comparison, choice: Choice, run: str | None) -> d
     }
 
 
-def _describe_level(comparison, result, at, run, place_of):
-    listed, total = _features(comparison, result, at)
+def _describe_level(comparison, result, at, run, place_of, path):
+    listed, total = _features(result, at, path)
     band = comparison.lower_band[comparison.candidates.place(result.method.name, at)]
     low = None if np.isnan(band) else round(float(band), 6)
     sizes = result.per_sample if result.method.asks else result.overall
@@ -90,14 +94,13 @@ def _describe_level(comparison, result, at, run, place_of):
     }
 
 
-def _features(comparison, result, at):
+def _features(result, at, path):
     """Features of a level, with the share of folds that select them, and how many there are.
 
-    If the method was trained on all rows, those of that path, in the order in which they enter it;
-    otherwise those that most folds select.
+    Of the path on all rows, in the order in which they enter it, if there is one; otherwise those
+    that most folds select.
     """
     shares = result.selected[at]
-    path = comparison._features.get(result.method.name)
     if path is None:
         used = np.flatnonzero(shares > 0)
         order = np.argsort(-shares[used], kind="stable")
