@@ -1,10 +1,12 @@
 """The package as a whole: what an import loads, what the metadata say."""
 
+import ast
 import json
 import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from importlib import metadata
 from pathlib import Path
 
@@ -146,3 +148,13 @@ def test_the_source_archive_has_what_the_pages_link_to():
     assert "CONTRIBUTING.md" in linked
     assert {Path(link).parts[0] for link in linked} <= packed
     assert all((ROOT / name).exists() for name in packed)
+
+
+def test_a_class_has_a_name_of_its_own():
+    names = Counter(
+        node.name
+        for path in (ROOT / "src").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, times in names.items() if times > 1] == []

@@ -9,7 +9,7 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from tamis import compare
 from tamis.comparison.choosing.error_costs import cost_matrix
-from tamis.comparison.choosing.spread import Rows
+from tamis.comparison.choosing.spread import ScoredRows
 from tamis.comparison.further.clinical import site_limits, subgroup_rows
 from tamis.comparison.further.held_out import make_splits
 from tamis.comparison.settings import Settings
@@ -33,7 +33,7 @@ def test_an_interval_of_rows_is_that_of_a_plain_bootstrap():
     rng = np.random.default_rng(0)
     codes = rng.permutation(np.arange(200) % 2)
     labels = np.where(rng.random(200) < 0.3, 1 - codes, codes)
-    rows = Rows(codes, 2, "balanced_accuracy")
+    rows = ScoredRows(codes, 2, "balanced_accuracy")
     assert rows.score(labels, None) == pytest.approx(balanced_accuracy_score(codes, labels))
     drawn = []
     for _ in range(1000):
@@ -48,14 +48,14 @@ def test_rows_of_a_group_are_drawn_together_and_count_once():
     codes = np.repeat(np.arange(40) % 2, 5)
     right = np.repeat(np.arange(40) % 3 > 0, 5)
     labels = np.where(right, codes, 1 - codes)
-    alone = np.diff(Rows(codes, 2, "accuracy").interval(labels, None))
-    grouped = Rows(codes, 2, "accuracy", groups=np.repeat(np.arange(40), 5))
+    alone = np.diff(ScoredRows(codes, 2, "accuracy").interval(labels, None))
+    grouped = ScoredRows(codes, 2, "accuracy", groups=np.repeat(np.arange(40), 5))
     assert np.diff(grouped.interval(labels, None)) == pytest.approx(alone * math.sqrt(5), rel=0.2)
 
 
 def test_a_perfect_score_is_not_certain():
     codes = np.arange(30) % 2
-    low, high = Rows(codes, 2, "balanced_accuracy").interval(codes, None)
+    low, high = ScoredRows(codes, 2, "balanced_accuracy").interval(codes, None)
     assert low < 0.95 and high == 1.0
 
 
@@ -68,7 +68,7 @@ def test_intervals_hold_the_true_score(scoring):
         codes = np.arange(60) % 2
         p = stats.norm.cdf(rng.normal(size=60) + codes - 0.5)
         probabilities = np.stack([1 - p, p], axis=1)
-        rows = Rows(codes, 2, scoring)
+        rows = ScoredRows(codes, 2, scoring)
         low, high = rows.interval(probabilities.argmax(axis=1), probabilities)
         n_inside += low <= truth <= high
     assert n_inside >= 180
@@ -81,7 +81,7 @@ def test_limits_over_sites_are_a_jackknife():
     rng = np.random.default_rng(0)
     codes, sites = np.arange(120) % 2, np.repeat(np.arange(4), 30)
     labels = np.where(rng.random(120) < 0.1 + 0.1 * sites, 1 - codes, codes)
-    rows = Rows(codes, 2, "accuracy")
+    rows = ScoredRows(codes, 2, "accuracy")
     score = float((labels == codes).mean())
     # Equal sizes: the pseudo-values are the accuracies of the sites.
     of_site = [(labels == codes)[sites == s].mean() for s in range(4)]

@@ -14,7 +14,7 @@ from tamis.comparison.choosing.scores import (
     score_confusion,
     wilson,
 )
-from tamis.comparison.choosing.spread import Rows
+from tamis.comparison.choosing.spread import ScoredRows
 from tests.oracles import comparison as oracle
 
 
@@ -107,7 +107,7 @@ def test_a_class_of_three_patients_counts_as_three_rows():
     assert_allclose(effective_sizes(codes, 3, groups), [3, 100, 0], rtol=1e-3)
     weights = np.where(np.arange(200) % 2 == 0, 1.0, 0.0)
     assert_allclose(effective_sizes(codes, 2, None, weights), [50, 50])
-    rows = Rows(codes, 2, "balanced_accuracy", groups)
+    rows = ScoredRows(codes, 2, "balanced_accuracy", groups)
     found = rows.describe(codes, np.eye(2)[codes], np.array(["ill", "well"]), positive=0)
     assert_allclose(found["sensitivity"]["interval_95"], wilson(3, 3), atol=1e-3)
     assert_allclose(found["specificity"]["interval_95"], wilson(100, 100), atol=1e-3)

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tamis.datumwise.costs import whole_costs
 from tamis.datumwise.evidence import stop_thresholds
-from tamis.datumwise.induction import Induction, Rule, Solution, visits
+from tamis.datumwise.induction import Induction, PolicySolution, Rule, visits
 from tests.oracles.datumwise import solve_lattice
 
 QUANTILES = np.linspace(0.05, 0.95, 16)
@@ -192,7 +192,7 @@ def test_a_move_costs_the_costs_of_what_is_new():
     case = Case(3)
     losses = {blocks: np.full(60, 10.0 * len(blocks)) for blocks in SETS}
     paid = {blocks: np.zeros(60) for blocks in SETS}
-    found = Solution(0.5, case.moves, {}, losses, {}, paid).move_values(case.costs, (1,))
+    found = PolicySolution(0.5, case.moves, {}, losses, {}, paid).move_values(case.costs, (1,))
     for m, larger in enumerate(case.moves[1,]):
         new = [b for b in larger if b != 1]
         assert_allclose(found[:, m], 0.5 * case.costs[:, new].sum(axis=1) + 10.0 * len(larger))

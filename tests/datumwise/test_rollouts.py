@@ -8,7 +8,7 @@ from tamis._base import order_by_score
 from tamis.datumwise.budgets import budget_digits, draw_masks
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, find_status
 from tamis.datumwise.rollouts import _returns, _Rewards, _States, expected_returns
-from tamis.datumwise.runs import Blocks, Scores, first_largest
+from tamis.datumwise.runs import RunBlocks, Scores, first_largest
 from tests.datumwise.helpers import (
     combine,
     follow,
@@ -66,7 +66,7 @@ def test_serial_and_threaded_returns_have_the_same_bits():
         kernel(
             _States(np.nan_to_num(X), present, codes, rows, masks, present[:, columns]),
             Scores(bias, for_known, for_value),
-            Blocks(np.arange(11), columns, *digits, process.max_blocks),
+            RunBlocks(np.arange(11), columns, *digits, process.max_blocks),
             _Rewards(process.costs, process.cost_weight, process.class_losses),
             returns,
         )

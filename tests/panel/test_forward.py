@@ -7,10 +7,10 @@ from scipy import sparse
 
 from tamis.panel.forward import Choices, content_folds, sample_rows, select_forward, weigh_classes
 from tamis.panel.forward_steps import (
-    Candidates,
     Limits,
     Model,
     Problems,
+    StepCandidates,
     candidate_losses,
     forward_steps,
 )
@@ -35,7 +35,7 @@ def make_problem(n_classes, seed, sizes=(1,) * 8, n_kept=0, n=75):
 
 def arguments_of(free, kept, codes, n_classes, weights, folds, alpha, sizes, cost, limits):
     starts = np.cumsum([0, *sizes])
-    candidates = Candidates(free.T.copy(), starts, np.asarray(cost, dtype=float))
+    candidates = StepCandidates(free.T.copy(), starts, np.asarray(cost, dtype=float))
     is_class = np.array(oracle.targets_of(codes, n_classes))
     fold_starts = np.searchsorted(folds, np.arange(N_FOLDS + 1))
     problems = Problems(is_class, weights, fold_starts, alpha)

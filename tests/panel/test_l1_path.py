@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tamis import PanelClassifier
 from tamis.panel import l1_path
-from tamis.panel._l1_kernels import Blocks, Rows, State, descend
+from tamis.panel._l1_kernels import ColumnBlocks, SparseRows, State, descend
 from tamis.panel.l1_path import follow_path
 
 
@@ -26,7 +26,7 @@ def solve(X, codes, n_problems, penalty, blocks=None, factor=None, ridge=0.0):
     starts = np.arange(X.shape[1] + 1) if blocks is None else blocks
     weights = np.ones(codes.size)
     curvature = np.add.reduceat(0.25 * (weights @ columns.power(2)), starts[:-1])
-    made = Blocks(
+    made = ColumnBlocks(
         columns.data,
         columns.indices.astype(np.int64),
         columns.indptr.astype(np.int64),
@@ -42,7 +42,7 @@ def solve(X, codes, n_problems, penalty, blocks=None, factor=None, ridge=0.0):
         np.zeros((n, n_problems)),
         np.zeros((n, n_problems)),
     )
-    rows = Rows(codes, weights, 1 if n_problems == 1 else 0)
+    rows = SparseRows(codes, weights, 1 if n_problems == 1 else 0)
     descend(made, rows, state, np.arange(starts.size - 1), penalty, 3000, 1e-9)
     return state
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tamis.primal_dual._cones import Points, Scaling
+from tamis.primal_dual._cones import ConeScaling, Points
 from tamis.primal_dual._interior import can_walk_inside, interior
 from tamis.primal_dual.training import make_problem, prepare
 from tests.primal_dual.test_solver import Instance, centers, losses, weighted
@@ -103,14 +103,14 @@ def assert_equal(found, expected):
 @pytest.mark.parametrize("size", [1, 3])
 def test_the_scaling_maps_both_points_to_the_same(size):
     x, y, other = make_points(size, 0), make_points(size, 1), make_points(size, 2)
-    scaling = Scaling(x, y)
+    scaling = ConeScaling(x, y)
     assert_equal(scaling.apply(y), scaling.apply_inverse(x))
     assert_equal(scaling.apply(scaling.apply(y)), x)
     assert_equal(scaling.apply_inverse(scaling.apply(other)), other)
 
 
 def test_the_block_of_the_tails_is_solved():
-    scaling = Scaling(make_points(3, 0), make_points(3, 1))
+    scaling = ConeScaling(make_points(3, 0), make_points(3, 1))
     tail = make_points(3, 2).tail
     twice = scaling.apply(scaling.apply(Points(np.zeros(7), tail))).tail
     np.testing.assert_allclose(scaling.solve_tail(twice), tail, rtol=1e-9)

@@ -8,13 +8,13 @@ from scipy import sparse
 
 from tamis.tables import read_table
 from tamis.tables.columns.missing import MissingWords
-from tamis.tables.formats.sampling import Sketch, Survey
+from tamis.tables.formats.sampling import SampleSurvey, Sketch
 from tamis.tables.formats.source import Source
 from tamis.tables.reading.row_stream import read_header, survey_rows
 
 
 def survey(labels, groups=None, size=500, step=1000):
-    found = Survey(size, 3, MissingWords())
+    found = SampleSurvey(size, 3, MissingWords())
     for start in range(0, len(labels), step):
         rows = slice(start, start + step)
         found.add(labels[rows], None if groups is None else groups[rows])

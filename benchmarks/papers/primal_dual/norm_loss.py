@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from tamis import PrimalDualClassifier
-from tamis.primal_dual.problem import Dual, Problem
+from tamis.primal_dual.problem import BallProblem, Dual
 
 
 class NormLoss:
@@ -31,7 +31,7 @@ class NormLoss:
 
 
 @dataclass(frozen=True, eq=False)
-class NormProblem(Problem):
+class NormProblem(BallProblem):
     """The problem with `NormLoss`, without weights; gaps are relative to W = 0, mu = I."""
 
     def empty(self):

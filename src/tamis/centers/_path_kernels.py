@@ -15,9 +15,9 @@ from tamis._compile import compiled, prange, twins
 
 __all__ = [
     "DifferenceTerms",
-    "Levels",
+    "KernelTerms",
+    "PathLevels",
     "StoredRows",
-    "Terms",
     "ZeroTerms",
     "csr_path",
     "csr_two_labels",
@@ -28,7 +28,7 @@ __all__ = [
 _ROWS = 64
 
 
-class Terms(NamedTuple):
+class KernelTerms(NamedTuple):
     """Summands of the decisions, in rank order: see `tamis.centers.terms.PathTerms`."""
 
     columns: NDArray
@@ -53,7 +53,7 @@ class DifferenceTerms(NamedTuple):
     absolute: bool  # True for l1
 
 
-class Levels(NamedTuple):
+class PathLevels(NamedTuple):
     """Levels by ascending number of features."""
 
     stops: NDArray  # (n_levels,): number of ranked features that enter

@@ -8,7 +8,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.centers._path_kernels import DifferenceTerms, Levels, StoredRows, Terms, ZeroTerms
+from tamis.centers._path_kernels import (
+    DifferenceTerms,
+    KernelTerms,
+    PathLevels,
+    StoredRows,
+    ZeroTerms,
+)
 
 __all__ = [
     "csr_difference_sums",
@@ -21,7 +27,7 @@ __all__ = [
 ]
 
 
-def dense_sums(X: NDArray, terms: Terms, levels: Levels) -> NDArray:
+def dense_sums(X: NDArray, terms: KernelTerms, levels: PathLevels) -> NDArray:
     """Sums of the decisions at each level, (n_rows, n_levels, n_classes)."""
     last = levels.stops.max(initial=0)
     v = X[:, terms.columns[:last]].astype(np.float64)
@@ -34,7 +40,7 @@ def dense_sums(X: NDArray, terms: Terms, levels: Levels) -> NDArray:
     return _at_stops(summands, levels.stops)
 
 
-def dense_difference_sums(X: NDArray, terms: DifferenceTerms, levels: Levels) -> NDArray:
+def dense_difference_sums(X: NDArray, terms: DifferenceTerms, levels: PathLevels) -> NDArray:
     """Sums of the differences of two decisions at each level, (n_rows, n_levels)."""
     last = levels.stops.max(initial=0)
     v = X[:, terms.columns[:last]].astype(np.float64)
@@ -55,7 +61,9 @@ def _at_stops(summands, stops):
     return sums[:, stops]
 
 
-def csr_sums(rows: StoredRows, terms: Terms, zeros: ZeroTerms, levels: Levels) -> NDArray:
+def csr_sums(
+    rows: StoredRows, terms: KernelTerms, zeros: ZeroTerms, levels: PathLevels
+) -> NDArray:
     """As `dense_sums`, and the parts of the stored values alone."""
     n_levels, n_classes = levels.stops.size, terms.log_prior.size
     level = zeros.level[rows.indices]
@@ -76,7 +84,7 @@ def csr_sums(rows: StoredRows, terms: Terms, zeros: ZeroTerms, levels: Levels) -
 
 
 def csr_difference_sums(
-    rows: StoredRows, columns: NDArray, levels: Levels, absolute: bool
+    rows: StoredRows, columns: NDArray, levels: PathLevels, absolute: bool
 ) -> NDArray:
     """As `dense_difference_sums`, of the stored values alone."""
     n_levels, n_rows = levels.stops.size, rows.indptr.size - 1
@@ -101,20 +109,20 @@ def _add_up(place, summands, shape):
     return np.bincount(place, summands, shape[0] * shape[1]).reshape(shape)
 
 
-def write_two_labels(sums: NDArray, levels: Levels, labels: NDArray) -> None:
+def write_two_labels(sums: NDArray, levels: PathLevels, labels: NDArray) -> None:
     """Fill in the labels of two classes; -1 in rows whose sums overflowed."""
     labels[:, levels.place] = sums > levels.threshold
     labels[~np.isfinite(sums[:, -1])] = -1
 
 
-def write_labels(sums: NDArray, log_prior: NDArray, levels: Levels, labels: NDArray) -> None:
+def write_labels(sums: NDArray, log_prior: NDArray, levels: PathLevels, labels: NDArray) -> None:
     """Fill in the first of the classes whose decisions are within rounding of the largest."""
     decisions = sums * levels.sharpness[:, None] + log_prior
     behind = decisions.max(axis=2, keepdims=True) - decisions
     labels[:, levels.place] = (~(behind >= levels.tolerance[:, None])).argmax(axis=2)
 
 
-def write_decisions(sums: NDArray, log_prior: NDArray, levels: Levels, out: NDArray) -> None:
+def write_decisions(sums: NDArray, log_prior: NDArray, levels: PathLevels, out: NDArray) -> None:
     """Fill in the decisions; those within rounding of the largest are made equal to it."""
     decisions = sums * levels.sharpness[:, None] + log_prior
     largest = decisions.max(axis=2, keepdims=True)

@@ -25,9 +25,9 @@ from tamis._compile import WORTH_COMPILING
 from tamis.centers import _small_paths as small
 from tamis.centers._path_kernels import (
     DifferenceTerms,
-    Levels,
+    KernelTerms,
+    PathLevels,
     StoredRows,
-    Terms,
     ZeroTerms,
     csr_path,
     csr_two_labels,
@@ -77,9 +77,9 @@ class PathTerms:
             return -np.abs(zero[:, None] - self.shift) * self.slope
         return -self.origin[:, None] * self.slope - self.shift
 
-    def for_kernels(self) -> Terms:
+    def for_kernels(self) -> KernelTerms:
         """The arrays that the compiled loops need."""
-        return Terms(
+        return KernelTerms(
             self.columns,
             self.origin,
             self.slope,
@@ -177,7 +177,7 @@ def _levels(terms, ks):
         # (sum * sharpness + difference of log priors >= tolerance) is (sum > threshold).
         with np.errstate(invalid="ignore"):  # a class that was not seen: not used
             threshold = (terms.log_prior[0] - terms.log_prior[1] + tolerance) / sharpness
-    return Levels(stops, place, sharpness, tolerance, threshold)
+    return PathLevels(stops, place, sharpness, tolerance, threshold)
 
 
 def _zero_terms(terms, stops, n_features):

@@ -24,7 +24,7 @@ import numpy as np
 
 from tamis.datumwise.forest import membership
 
-__all__ = ["Induction", "Rule", "Solution", "by_size", "choose_moves", "follow", "visits"]
+__all__ = ["Induction", "PolicySolution", "Rule", "by_size", "choose_moves", "follow", "visits"]
 
 # Shares of local means in the expected costs of local rules.
 _LOCAL = np.array([0.5, 1.0])
@@ -41,7 +41,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Solution:
+class PolicySolution:
     """The policy for one cost weight."""
 
     cost_weight: float
@@ -143,7 +143,7 @@ class Induction:
 
     def _solution(self, w):
         steps = self._steps
-        return Solution(
+        return PolicySolution(
             float(self.weights[w]),
             {blocks: list(step.moves) for blocks, step in steps.items()},
             {blocks: step.rules[w] for blocks, step in steps.items()},

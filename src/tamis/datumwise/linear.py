@@ -32,9 +32,9 @@ from tamis.datumwise.process import ASK, Run, find_status
 from tamis.datumwise.regression import fit_scores
 from tamis.datumwise.rollouts import expected_returns
 from tamis.datumwise.runs import (
-    Blocks,
     Chain,
-    Rows,
+    RunBlocks,
+    RunRows,
     Scores,
     Taken,
     blocks_as_lists,
@@ -140,9 +140,9 @@ class LinearPolicy:
         order = np.full((n_samples, most), -1, dtype=np.int32)
         request = np.empty(n_samples, dtype=np.int32)
         run_batch.choose(n_samples * self.bias.size)(
-            Rows(X, np.ascontiguousarray(status), self.columns, self.blocks, self.scaling),
+            RunRows(X, np.ascontiguousarray(status), self.columns, self.blocks, self.scaling),
             Scores(self.bias, self.for_known, self.for_value),
-            Blocks(start, columns, *budget_digits(self.costs, self.max_cost), self.max_blocks),
+            RunBlocks(start, columns, *budget_digits(self.costs, self.max_cost), self.max_blocks),
             Chain(self.chain, self.chain_scores),
             Taken(scores, order, request, np.empty((0, 0, 0)) if trace is None else trace),
         )

@@ -40,7 +40,7 @@ import numpy as np
 from tamis._compile import compiled, prange, twins
 from tamis.datumwise.budgets import budget_digits, forbid_dear, is_dear, pay
 from tamis.datumwise.costs import whole_costs
-from tamis.datumwise.runs import Blocks, Scores, blocks_as_lists, first_largest
+from tamis.datumwise.runs import RunBlocks, Scores, blocks_as_lists, first_largest
 
 __all__ = ["expected_returns"]
 
@@ -228,7 +228,7 @@ def expected_returns(X, present, codes, rows, masks, scores, process):
     _returns.choose(work)(
         _States(X, present, codes, rows, masks, available),
         Scores(*scores),
-        Blocks(start, columns, *digits, process.max_blocks),
+        RunBlocks(start, columns, *digits, process.max_blocks),
         _Rewards(costs, process.cost_weight * unit, process.class_losses),
         returns,
     )

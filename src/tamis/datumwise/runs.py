@@ -9,9 +9,9 @@ from tamis.datumwise.budgets import are_dear, charge, forbid_dear, pay
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN
 
 __all__ = [
-    "Blocks",
     "Chain",
-    "Rows",
+    "RunBlocks",
+    "RunRows",
     "Scores",
     "Taken",
     "blocks_as_lists",
@@ -37,7 +37,7 @@ class Scores(NamedTuple):
     for_value: np.ndarray
 
 
-class Blocks(NamedTuple):
+class RunBlocks(NamedTuple):
     """Blocks and budgets."""
 
     # start, columns: columns of all blocks, concatenated, and where each block starts.
@@ -49,7 +49,7 @@ class Blocks(NamedTuple):
     max_blocks: int  # how many may be bought
 
 
-class Rows(NamedTuple):
+class RunRows(NamedTuple):
     """Raw rows, and what the policy uses of them."""
 
     # X, status: values, and the status of each block.

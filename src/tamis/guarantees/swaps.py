@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis._base import check_weights, encode_labels
 from tamis.panel import PanelClassifier, PanelClassifierCV
 from tamis.panel.forward import lay_out_forward, sample_rows
-from tamis.panel.forward_steps import Candidates, joined_losses
+from tamis.panel.forward_steps import StepCandidates, joined_losses
 from tamis.panel.outer import check_groups, paired_error
 from tamis.panel.selection import MOST_ROWS, is_rare
 from tamis.paths.row_keys import row_keys
@@ -208,6 +208,6 @@ def _allowed(choices, rest, others):
 
 
 def _some(candidates, places):
-    return Candidates(
+    return StepCandidates(
         candidates.columns[places], np.arange(places.size + 1), candidates.cost[places]
     )

@@ -20,7 +20,7 @@ from scipy.special import expit
 if TYPE_CHECKING:
     from tamis.inspection._binary import Binary
 
-__all__ = ["Estimate", "SmoothCurve", "log_odds", "recalibrate", "smooth"]
+__all__ = ["LogisticEstimate", "SmoothCurve", "log_odds", "recalibrate", "smooth"]
 
 _NORMAL_95 = 1.959963984540054
 # Probabilities nearer to 0 or 1 count as this one: double precision has no more of them near 1.
@@ -29,7 +29,7 @@ _KNOTS = (0.05, 0.35, 0.65, 0.95)
 
 
 @dataclass(frozen=True)
-class Estimate:
+class LogisticEstimate:
     """An estimate and its 95 % interval; NaN where the data do not determine them."""
 
     value: float
@@ -59,7 +59,7 @@ def log_odds(p: NDArray) -> NDArray[np.float64]:
     return np.log(p) - np.log1p(-p)
 
 
-def recalibrate(data: Binary) -> tuple[Estimate, Estimate]:
+def recalibrate(data: Binary) -> tuple[LogisticEstimate, LogisticEstimate]:
     """Intercept and slope with their intervals."""
     z = log_odds(data.probabilities) - data.shift
     ones = np.ones((z.size, 1))
@@ -67,10 +67,10 @@ def recalibrate(data: Binary) -> tuple[Estimate, Estimate]:
     estimates = []
     for fit in fits:
         if fit is None:
-            estimates.append(Estimate(np.nan, np.nan, np.nan))
+            estimates.append(LogisticEstimate(np.nan, np.nan, np.nan))
             continue
         value, half = fit[0][-1], _NORMAL_95 * np.sqrt(fit[1][-1, -1])
-        estimates.append(Estimate(float(value), float(value - half), float(value + half)))
+        estimates.append(LogisticEstimate(float(value), float(value - half), float(value + half)))
     return estimates[0], estimates[1]
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.calibration import CalibrationDisplay as SklearnCalibrationDisplay
 
 from tamis.inspection._binary import Binary
-from tamis.inspection._logistic import Estimate, SmoothCurve, recalibrate, smooth
+from tamis.inspection._logistic import LogisticEstimate, SmoothCurve, recalibrate, smooth
 from tamis.inspection._style import COLORS, SMALL, ink, make_axes, shorten
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
         y_prob: NDArray,
         *,
         intervals: NDArray,
-        intercept: Estimate,
-        slope: Estimate,
+        intercept: LogisticEstimate,
+        slope: LogisticEstimate,
         curve: SmoothCurve | None,
         prevalence: float,
         estimator_name: str | None = None,

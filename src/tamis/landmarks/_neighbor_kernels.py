@@ -29,8 +29,8 @@ from tamis.landmarks._distance_kernels import add_squares, finish_keys
 
 __all__ = [
     "MOST",
+    "DistanceTerms",
     "Shifted",
-    "Terms",
     "U",
     "measure_all",
     "select_nearest",
@@ -187,7 +187,7 @@ def _reached_by(top, most, k):
     return low
 
 
-class Terms(NamedTuple):
+class DistanceTerms(NamedTuple):
     """Terms that turn products into bounds of similarities."""
 
     slope: np.ndarray  # errors of the products, for rows of B of norm 1

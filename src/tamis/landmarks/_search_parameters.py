@@ -8,7 +8,7 @@ import numpy as np
 from tamis._array import is_sparse
 from tamis._base import check_class_weight, check_device
 from tamis.landmarks._parameters import check_name
-from tamis.landmarks.plan import Plan
+from tamis.landmarks.plan import SearchPlan
 from tamis.landmarks.space import (
     check_space,
     draw_configurations,
@@ -64,7 +64,7 @@ def make_plan(estimator, X, codes, classes, groups, seed):
     kept = _choose_rows(estimator.max_samples, codes, len(classes), streams[1])
     if kept.size < codes.size:
         codes, splits = codes[kept], _restrict(splits, kept, codes.size)
-    return Plan(
+    return SearchPlan(
         configurations=_list_candidates(estimator, values, streams[2]),
         rows=kept,
         codes=codes,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tamis.landmarks._neighbor_kernels import (
     MOST,
-    Terms,
+    DistanceTerms,
     U,
     measure_all,
     select_nearest,
@@ -123,7 +123,7 @@ class _Products:
         """Terms for similarities by distance: the product is the bound."""
         nothing = np.zeros(0, dtype=np.float32)
         alpha = np.zeros(self.slope.size, dtype=np.float32)
-        return Terms(self.slope, alpha, self.maps.a_norm, nothing, nothing, self.maps.unit)
+        return DistanceTerms(self.slope, alpha, self.maps.a_norm, nothing, nothing, self.maps.unit)
 
     def by_cosine(self, a_size, b_size):
         """Terms for similarities that are cosines times the query's norm."""
@@ -134,7 +134,7 @@ class _Products:
         alpha = maps.a_mean + mu * mu + 16 * U * a_size * mu
         gamma = maps.b_mean - maps.gamma
         gamma += 16 * U * (np.sqrt(maps.b_square) * mu + maps.b_square)
-        return Terms(
+        return DistanceTerms(
             self.slope,
             alpha.astype(np.float32),
             a_size,

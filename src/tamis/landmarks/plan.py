@@ -1,7 +1,7 @@
 """A search without its estimator: what is evaluated, the ranking, and the choice of members.
 
-A `Plan` has everything that a search needs besides the rows: configurations, folds, seeds and
-parameters. The levels of a path over the number of features share one plan.
+A `SearchPlan` has everything that a search needs besides the rows: configurations, folds, seeds
+and parameters. The levels of a path over the number of features share one plan.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from tamis.landmarks.outcomes import Outcomes
 from tamis.landmarks.scaling import fit_scaling
 from tamis.paths.scoring import is_counted, score_decisions
 
-__all__ = ["Plan", "Ranking", "Task"]
+__all__ = ["Ranking", "SearchPlan", "SearchTask"]
 
 
-class Task(NamedTuple):
+class SearchTask(NamedTuple):
     """A branch of configurations in one fold, and the places of the configurations."""
 
     branch: evaluation.Branch
@@ -45,7 +45,7 @@ class Ranking(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """Everything that a search needs, except the rows."""
 
     configurations: list
@@ -97,7 +97,7 @@ class Plan:
             for f, (train, _) in enumerate(self.splits)
         }
 
-    def tasks(self, outcomes: Outcomes) -> list[Task]:
+    def tasks(self, outcomes: Outcomes) -> list[SearchTask]:
         """Tasks that are not done yet; all folds of a branch follow each other.
 
         So a search that is stopped has configurations evaluated on all folds.
@@ -106,13 +106,13 @@ class Plan:
         for f in range(len(self.splits)):
             missing = np.flatnonzero(~outcomes.done[:, f])
             for branch in evaluation.list_branches([self.configurations[p] for p in missing]):
-                tasks.append(Task(branch, f, missing[list(branch.places)]))
-        by_branch: dict[str, list[Task]] = {}
+                tasks.append(SearchTask(branch, f, missing[list(branch.places)]))
+        by_branch: dict[str, list[SearchTask]] = {}
         for task in tasks:
             by_branch.setdefault(str(task.branch), []).append(task)
         return [task for group in by_branch.values() for task in group]
 
-    def run(self, X: Matrix, tasks: list[Task], scalings: dict) -> Iterator[tuple]:
+    def run(self, X: Matrix, tasks: list[SearchTask], scalings: dict) -> Iterator[tuple]:
         """Yield labels and probabilities of each task, computed as they are needed."""
         seeds = self._streams()[0]
 

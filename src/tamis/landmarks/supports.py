@@ -9,14 +9,14 @@ from threadpoolctl import threadpool_limits
 
 from tamis._array import Matrix
 from tamis.landmarks.path import LandmarkSearchPath, SearchLevel, take_columns
-from tamis.landmarks.plan import Plan
+from tamis.landmarks.plan import SearchPlan
 from tamis.landmarks.scaling import fit_scaling, take_scaling
 
 __all__ = ["search_supports"]
 
 
 def search_supports(
-    estimator, plan: Plan, X: Matrix, supports: list[NDArray]
+    estimator, plan: SearchPlan, X: Matrix, supports: list[NDArray]
 ) -> LandmarkSearchPath:
     """Make the path of the searches on some sets of columns.
 

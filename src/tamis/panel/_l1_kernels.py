@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from tamis._compile import compiled
 
-__all__ = ["Blocks", "Rows", "State", "block_slopes", "descend", "fit_intercepts"]
+__all__ = ["ColumnBlocks", "SparseRows", "State", "block_slopes", "descend", "fit_intercepts"]
 
 _LEAST_CURVATURE = 1e-10
 
 
-class Blocks(NamedTuple):
+class ColumnBlocks(NamedTuple):
     """Columns that enter together, in compressed form."""
 
     values: NDArray  # (n_stored,)
@@ -28,7 +28,7 @@ class Blocks(NamedTuple):
     ridge: float  # of all columns
 
 
-class Rows(NamedTuple):
+class SparseRows(NamedTuple):
     """Class indices and weights; one problem for two classes, else one class against the rest."""
 
     codes: NDArray  # (n_rows,)

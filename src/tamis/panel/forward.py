@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse, take_columns
 from tamis.heads import Head, KernelHead, LinearHead, decide_kernels
 from tamis.heads.head import standardize
-from tamis.panel.forward_steps import Candidates, Limits, Problems, forward_steps
+from tamis.panel.forward_steps import Limits, Problems, StepCandidates, forward_steps
 from tamis.paths.hashing import mix
 from tamis.paths.row_keys import row_keys
 
@@ -248,7 +248,7 @@ class ForwardData(NamedTuple):
 
     rows: NDArray  # rows of the data, in the order of their folds; none of weight 0
     kept: NDArray  # (n_kept, n_rows): columns that are always in the model
-    candidates: Candidates  # one block for each screened group
+    candidates: StepCandidates  # one block for each screened group
     problems: Problems
 
 
@@ -290,7 +290,7 @@ def lay_out_forward(
     return ForwardData(
         used[rows],
         Z[n_free:],
-        Candidates(Z[:n_free], starts, choices.cost[screened]),
+        StepCandidates(Z[:n_free], starts, choices.cost[screened]),
         Problems(is_class.astype(np.float64), weighed, fold_starts, float(alpha)),
     )
 

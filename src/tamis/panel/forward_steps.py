@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from tamis.heads.newton import curvatures, fit_binary, weighted_products
 
 __all__ = [
-    "Candidates",
     "Limits",
     "Model",
     "Problems",
+    "StepCandidates",
     "candidate_losses",
     "forward_steps",
     "joined_losses",
@@ -65,7 +65,7 @@ class Problems(NamedTuple):
         return np.repeat(weights, len(self.is_class), axis=0)
 
 
-class Candidates(NamedTuple):
+class StepCandidates(NamedTuple):
     """Blocks of standardised columns that are selected together."""
 
     columns: NDArray  # (n_columns, n_rows)
@@ -76,10 +76,10 @@ class Candidates(NamedTuple):
         """Columns of one block."""
         return self.columns[self.block_starts[j] : self.block_starts[j + 1]]
 
-    def some(self, free: NDArray[np.bool_]) -> Candidates:
+    def some(self, free: NDArray[np.bool_]) -> StepCandidates:
         """Some of the blocks."""
         sizes = np.diff(self.block_starts)
-        return Candidates(
+        return StepCandidates(
             self.columns[np.repeat(free, sizes)],
             np.concatenate([[0], np.cumsum(sizes[free])]),
             self.cost[free],
@@ -106,7 +106,7 @@ class Limits(NamedTuple):
 
 
 def forward_steps(
-    kept: NDArray, candidates: Candidates, problems: Problems, limits: Limits, n_steps: int
+    kept: NDArray, candidates: StepCandidates, problems: Problems, limits: Limits, n_steps: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Choose blocks one after the other by their out-of-fold loss.
 
@@ -148,7 +148,7 @@ def _largest(gains, cost, loss):
 
 
 def joined_losses(
-    present: NDArray, candidates: Candidates, problems: Problems
+    present: NDArray, candidates: StepCandidates, problems: Problems
 ) -> NDArray[np.float64]:
     """Out-of-fold loss of every row when each candidate block joins the same columns.
 
@@ -230,7 +230,7 @@ def _softplus(x):
 
 
 @np.errstate(over="ignore")
-def candidate_losses(model: Model, candidates: Candidates) -> NDArray[np.float64]:
+def candidate_losses(model: Model, candidates: StepCandidates) -> NDArray[np.float64]:
     """Out-of-fold loss of each candidate block after one Newton step that borders the Hessian.
 
     `model`: the columns so far, fitted. Returns `losses` (n_blocks,).

@@ -24,7 +24,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis._array import Matrix, is_sparse, take_columns
-from tamis.panel._l1_kernels import Blocks, Rows, State, block_slopes, descend, fit_intercepts
+from tamis.panel._l1_kernels import (
+    ColumnBlocks,
+    SparseRows,
+    State,
+    block_slopes,
+    descend,
+    fit_intercepts,
+)
 
 __all__ = ["follow_path"]
 
@@ -52,7 +59,7 @@ def follow_path(
     columns = _compress(X, np.concatenate(blocks), weights)
     starts = np.cumsum([0, *(block.size for block in blocks)])
     squares = 0.25 * (weights @ columns.power(2))
-    made = Blocks(
+    made = ColumnBlocks(
         columns.data,
         columns.indices.astype(np.int64),
         columns.indptr.astype(np.int64),
@@ -62,7 +69,7 @@ def follow_path(
         float(alpha),
     )
     n_rows, n_problems = X.shape[0], 1 if n_classes == 2 else n_classes
-    rows = Rows(codes.astype(np.int64), weights, 1 if n_classes == 2 else 0)
+    rows = SparseRows(codes.astype(np.int64), weights, 1 if n_classes == 2 else 0)
     state = State(
         np.zeros((columns.shape[1], n_problems)),
         np.zeros(n_problems),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tamis._passes import Passes
 from tamis.primal_dual._restarts import Restarts
 from tamis.primal_dual.block_tasks import Evaluate, Square, add
-from tamis.primal_dual.problem import Problem
+from tamis.primal_dual.problem import BallProblem
 
 __all__ = ["Descent", "descend"]
 
@@ -42,7 +42,7 @@ class Descent:
         return self.value - self.bound
 
 
-def descend(problem: Problem, blocks: Passes, start: Point, aim: float, limit: int) -> Descent:
+def descend(problem: BallProblem, blocks: Passes, start: Point, aim: float, limit: int) -> Descent:
     """Iterate until the gap is at most `aim`, or for `limit` passes.
 
     `problem`: its loss, which must be smooth, its ball, rho and class sizes are used; `blocks`:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Points", "Scaling"]
+__all__ = ["ConeScaling", "Points"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Points:
         return 1.0 / fastest if fastest > 0 else np.inf
 
 
-class Scaling:
+class ConeScaling:
     """The scaling S with ``S y = S^-1 x``, for the points x and y of all cones.
 
     `square` (n_groups,): the square of the factor of the boost; `head`, `tail`: the boost: ``S^2 =

@@ -24,9 +24,9 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import linalg
 
-from tamis.primal_dual._cones import Points, Scaling
+from tamis.primal_dual._cones import ConeScaling, Points
 from tamis.primal_dual._newton import newton_step
-from tamis.primal_dual.problem import Pair, Problem
+from tamis.primal_dual.problem import BallProblem, Pair
 
 __all__ = ["can_walk_inside", "interior"]
 
@@ -37,14 +37,14 @@ _MOST_STEPS = 60
 _NEAR = 3e-3
 
 
-def can_walk_inside(problem: Problem) -> bool:
+def can_walk_inside(problem: BallProblem) -> bool:
     """Whether this method can solve a problem of this form and size."""
     most = _MOST_ROWS.get(problem.ball.groups, -1)
     elsewhere = problem.matrix.is_sparse or problem.matrix.is_on_device
     return not elsewhere and problem.matrix.shape[1] <= most
 
 
-def interior(problem: Problem, pair: Pair) -> Iterator[Pair]:
+def interior(problem: BallProblem, pair: Pair) -> Iterator[Pair]:
     """Yield successively better pairs, one per step; ends when steps bring no improvement.
 
     `problem`: as `can_walk_inside` says. `pair`: the pair to improve; the walk itself starts in
@@ -196,7 +196,7 @@ class _Systems:
         (slack, level), *self.residuals = pairs
         self.slack, self.level = float(slack), float(level)
         problem = walk.problem
-        self.scaling = scaling = Scaling(walk.cones, walk.dual_cones)
+        self.scaling = scaling = ConeScaling(walk.cones, walk.dual_cones)
         self.point = scaling.apply(walk.dual_cones)
         self.psi = np.broadcast_to(problem.loss.curvature / walk.s, walk.Z.shape)
         for r, q in self.residuals:

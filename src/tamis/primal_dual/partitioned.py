@@ -27,7 +27,7 @@ from tamis.primal_dual.balls import used_rows
 from tamis.primal_dual.block_tasks import Evaluate, Gather, Look, Moments, Prepare, Reader, add
 from tamis.primal_dual.head import fit_head, resolve_head
 from tamis.primal_dual.history import History
-from tamis.primal_dual.problem import Dual, Pair, Primal, Problem
+from tamis.primal_dual.problem import BallProblem, Dual, Pair, Primal
 from tamis.primal_dual.records import record_of
 from tamis.primal_dual.solver import Solution, resume, solve
 from tamis.primal_dual.standardized import Standardized
@@ -118,7 +118,7 @@ class _Rows:
     # data, problem: with one row per class, its mean, that has the weight of the class: the value,
     # the gradient and the dispersion at W = 0 are those of all rows.
     data: TrainingData
-    problem: Problem
+    problem: BallProblem
     max_bytes: float
     held: dict[str, Any] = field(default_factory=dict)  # the columns that were gathered last
 

@@ -28,7 +28,7 @@ import numpy as np
 from tamis._array import Arithmetic, from_host, namespace, to_host, zeros
 from tamis.primal_dual.standardized import Standardized
 
-__all__ = ["Dual", "Pair", "Primal", "Problem"]
+__all__ = ["BallProblem", "Dual", "Pair", "Primal"]
 
 # Even a perfect fit leaves some uncertainty.
 _LEAST_DISPERSION = 1e-3
@@ -77,7 +77,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class BallProblem:
     """One instance."""
 
     matrix: Standardized  # the data X
@@ -137,7 +137,7 @@ class Problem:
         """The step length found by descent, shared by all radii."""
         return np.ones(1)
 
-    def restrict(self, rows: np.ndarray) -> "Problem":
+    def restrict(self, rows: np.ndarray) -> "BallProblem":
         """The problem with only some rows of W; the others are 0."""
         columns = None if self.class_columns is None else self.class_columns[rows]
         restricted = replace(self, matrix=self.matrix.columns(rows), class_columns=columns)

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tamis.primal_dual.problem import Pair, Problem
+from tamis.primal_dual.problem import BallProblem, Pair
 from tamis.primal_dual.solver import Solution, solve
 
 __all__ = [
@@ -52,7 +52,7 @@ class Level:
     """One level of the path."""
 
     radius: float
-    problem: Problem
+    problem: BallProblem
     solution: Solution
     # Of the residuals, of a level that no other will start from; see `lighter`.
     dispersion: float | None = None

@@ -31,7 +31,7 @@ from tamis.primal_dual._interior import can_walk_inside, interior
 from tamis.primal_dual._pdhg import pdhg
 from tamis.primal_dual._splitting import can_split, splitting
 from tamis.primal_dual.balls import used_rows
-from tamis.primal_dual.problem import Pair, Primal, Problem
+from tamis.primal_dual.problem import BallProblem, Pair, Primal
 
 __all__ = ["Solution", "resume", "solve"]
 
@@ -72,7 +72,7 @@ class Solution:
 
 
 def solve(
-    problem: Problem, start: Pair | None = None, *, tol: float = 1e-4, max_iter: int = 10_000
+    problem: BallProblem, start: Pair | None = None, *, tol: float = 1e-4, max_iter: int = 10_000
 ) -> Iterator[Solution]:
     """Yield successively better solutions until the relative gap is at most `tol`.
 
@@ -281,7 +281,7 @@ def _lift(whole, primal, rows):
     return Primal(W, primal.mu, primal.XW, primal.value)
 
 
-def resume(problem: Problem, W: NDArray, mu: NDArray, U: NDArray | None = None) -> Pair:
+def resume(problem: BallProblem, W: NDArray, mu: NDArray, U: NDArray | None = None) -> Pair:
     """A starting pair: the points of an earlier, similar problem, made admissible.
 
     `W`, `mu`: primal point; W is projected on the ball. `U`: dual point, Z / s.

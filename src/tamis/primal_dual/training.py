@@ -28,7 +28,7 @@ from tamis._array import (
 from tamis._base import check_finite
 from tamis.primal_dual.balls import BALLS
 from tamis.primal_dual.losses import make_loss
-from tamis.primal_dual.problem import Problem
+from tamis.primal_dual.problem import BallProblem
 from tamis.primal_dual.standardized import Standardized
 
 __all__ = [
@@ -296,13 +296,13 @@ def make_problem(
     ball: str,
     radius: float,
     rho: float | None,
-) -> Problem:
+) -> BallProblem:
     """Make the problem from training data and an estimator's parameters.
 
     `loss`, `huber_delta`: as in the estimator. `ball`, `radius`: as in the estimator. `rho`:
     weight of the centers' distance from I; None for fixed centers.
     """
-    return Problem(
+    return BallProblem(
         data.matrix,
         data.codes,
         data.n_classes,

@@ -6,7 +6,7 @@ from tamis.comparison.checks.check import Check
 from tamis.comparison.checks.events import check_events
 from tamis.comparison.choosing.decisions import decides_by
 from tamis.comparison.choosing.results import score_rows
-from tamis.comparison.choosing.spread import Rows
+from tamis.comparison.choosing.spread import ScoredRows
 from tamis.paths.seeds import make_generator
 
 __all__ = ["chance_level", "check_result"]
@@ -59,7 +59,7 @@ def _chance(comparison):
             yield _tell_chance("honest score", honest.low, honest.high, level)
         return
     made = honest.predictions
-    rows = Rows.of(problem, "roc_auc", settings.seed)
+    rows = ScoredRows.of(problem, "roc_auc", settings.seed)
     low, high = rows.interval(made.labels, made.probabilities)
     if low <= 0.5:
         yield _tell_chance("area under the ROC curve (honest)", low, high, 0.5)

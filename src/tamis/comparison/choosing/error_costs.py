@@ -19,7 +19,7 @@ from tamis.paths.seeds import make_generator
 from tamis.tables.errors import InputError, listed
 
 if TYPE_CHECKING:
-    from tamis.comparison.choosing.spread import Rows
+    from tamis.comparison.choosing.spread import ScoredRows
     from tamis.comparison.problem.problem import Problem
 
 __all__ = ["cost_matrix", "describe_costs"]
@@ -85,7 +85,7 @@ def _find_pair(pair, labels):
 
 
 def describe_costs(
-    rows: Rows,
+    rows: ScoredRows,
     costs: NDArray,
     labels: NDArray,
     probabilities: NDArray,

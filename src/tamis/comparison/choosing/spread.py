@@ -30,7 +30,7 @@ from tamis.paths.seeds import make_generator
 if TYPE_CHECKING:
     from tamis.comparison.problem.problem import Problem
 
-__all__ = ["FEWEST_ROWS", "Rows"]
+__all__ = ["FEWEST_ROWS", "ScoredRows"]
 
 # Fewer rows than this are not scored.
 FEWEST_ROWS = 10
@@ -39,7 +39,7 @@ _CHUNK = 2_000_000
 
 
 @dataclass(frozen=True)
-class Rows:
+class ScoredRows:
     """Rows with their true classes, of which predictions are scored."""
 
     codes: NDArray  # (n_rows,)
@@ -50,12 +50,12 @@ class Rows:
     seed: int = 0
 
     @classmethod
-    def of(cls, problem: Problem, scoring: str, seed: int) -> Rows:
+    def of(cls, problem: Problem, scoring: str, seed: int) -> ScoredRows:
         """All rows of a problem."""
         n_classes = problem.classes.size
         return cls(problem.codes, n_classes, scoring, problem.groups, problem.weights, seed)
 
-    def take(self, rows: NDArray) -> Rows:
+    def take(self, rows: NDArray) -> ScoredRows:
         """Some of the rows."""
         groups = None if self.groups is None else self.groups[rows]
         weights = None if self.weights is None else self.weights[rows]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tamis.comparison.choosing.choice import Choice
 from tamis.comparison.choosing.results import whole
 from tamis.comparison.choosing.scores import wilson
-from tamis.comparison.fitted.promises import ASKING, Promised, Questions
+from tamis.comparison.fitted.promises import ASKING, Promised, QuestionLimits
 from tamis.comparison.options import Options
 from tamis.paths.calibration_rows import one_row_per_group
 from tamis.paths.fixed_sequence import make_limits, rows_needed
@@ -52,7 +52,7 @@ class CalibrationRows:
     options: Options
     # Labels of the training rows; set before any model is trained.
     classes: NDArray = field(default_factory=lambda: np.empty(0))
-    questions: Questions | None = None  # the answer to --max-error and --max-miss
+    questions: QuestionLimits | None = None  # the answer to --max-error and --max-miss
 
     @property
     def codes(self) -> NDArray[np.intp]:
@@ -227,7 +227,7 @@ class CalibrationRows:
             place = len(models) - 1 - test.chosen
             n_features = whole(result.overall[place])
             choice = Choice(ASKING, place, float(result.levels[place]), n_features)
-        self.questions = Questions(test, choice, *found[1:])
+        self.questions = QuestionLimits(test, choice, *found[1:])
 
     # Words.
 

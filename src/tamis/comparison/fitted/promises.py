@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tamis.guarantees.sensitivity import SensitivityThreshold
     from tamis.paths.fixed_sequence import SequenceTest
 
-__all__ = ["ASKING", "Promised", "Questions", "check_promises"]
+__all__ = ["ASKING", "Promised", "QuestionLimits", "check_promises"]
 
 #: The method whose models form an ordered family.
 ASKING = "datum-wise"
@@ -66,7 +66,7 @@ def check_promises(options: Options) -> None:
 
 
 @dataclass(frozen=True)
-class Questions:
+class QuestionLimits:
     """The datum-wise model with the fewest questions whose errors are shown to be rare."""
 
     test: SequenceTest  # from the most questions to the fewest

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 from tamis._array import is_sparse
 from tamis.comparison.choosing.decisions import decide_rows
 from tamis.comparison.choosing.results import calibrate
-from tamis.comparison.choosing.spread import Rows
+from tamis.comparison.choosing.spread import ScoredRows
 from tamis.paths.seeds import make_generator
 from tamis.tables.errors import InputError, nearest
 
@@ -121,7 +121,7 @@ def measure_again(
         decide_rows(p, problem, settings, threshold=threshold, temperature=temperature)
         for p in (clean, *noisy)
     )
-    scored = Rows.of(problem, settings.scoring, settings.seed)
+    scored = ScoredRows.of(problem, settings.scoring, settings.seed)
     before = scored.score(labels, clean)
     after = float(np.mean([scored.score(*one) for one in zip(again, noisy, strict=True)]))
     drawn = [scored.drawn_scores(*one) for one in zip(again, noisy, strict=True)]

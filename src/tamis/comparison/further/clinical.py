@@ -17,7 +17,7 @@ from tamis.comparison.attempts import attempt
 from tamis.comparison.choosing.decisions import decide_level, decides_by
 from tamis.comparison.choosing.error_costs import describe_costs
 from tamis.comparison.choosing.scores import within_range
-from tamis.comparison.choosing.spread import Rows
+from tamis.comparison.choosing.spread import ScoredRows
 from tamis.tables.columns.features import MOST_ODD
 from tamis.tables.columns.values import to_number
 from tamis.tables.errors import InputError
@@ -49,7 +49,7 @@ def describe_clinical(comparison: Comparison) -> dict[str, Any]:
     "time_order", "subgroups", "misclassification", "learning_curve" and "assay".
     """
     problem, settings = comparison.problem, comparison.settings
-    rows = Rows.of(problem, settings.scoring, settings.seed)
+    rows = ScoredRows.of(problem, settings.scoring, settings.seed)
     described: dict[str, Any] = {}
 
     def add(part, make):
@@ -95,7 +95,7 @@ def describe_picked(comparison: Comparison, choice: Choice) -> dict[str, Any]:
         return {}
     return {
         "misclassification": describe_costs(
-            Rows.of(problem, settings.scoring, settings.seed),
+            ScoredRows.of(problem, settings.scoring, settings.seed),
             np.array(settings.misclassification),
             decide_level(result, choice.place, problem, settings)[0],
             result.probabilities[choice.place, 0],
@@ -108,7 +108,7 @@ def describe_picked(comparison: Comparison, choice: Choice) -> dict[str, Any]:
 # Sites and times.
 
 
-def _sites(comparison: Comparison, rows: Rows, held_out: HeldOut) -> dict[str, Any]:
+def _sites(comparison: Comparison, rows: ScoredRows, held_out: HeldOut) -> dict[str, Any]:
     """The score on batches that were held out: all together, and each by itself."""
     problem, settings = comparison.problem, comparison.settings
     assert comparison.data is not None and comparison.data.batches is not None
@@ -146,7 +146,7 @@ def _sites(comparison: Comparison, rows: Rows, held_out: HeldOut) -> dict[str, A
 
 
 def site_limits(
-    rows: Rows, labels: NDArray, probabilities: NDArray, batches: NDArray, score: float
+    rows: ScoredRows, labels: NDArray, probabilities: NDArray, batches: NDArray, score: float
 ) -> tuple[float, float]:
     """Limits of a score by its spread over batches: a jackknife with Student's t.
 
@@ -169,7 +169,7 @@ def site_limits(
     return score - half, score + half
 
 
-def _time_order(comparison: Comparison, rows: Rows, held_out: HeldOut) -> dict[str, Any]:
+def _time_order(comparison: Comparison, rows: ScoredRows, held_out: HeldOut) -> dict[str, Any]:
     """The score on the future, and that of random folds on the same rows."""
     problem, settings = comparison.problem, comparison.settings
     assert comparison.data is not None and comparison.data.times is not None

@@ -16,7 +16,7 @@ from sklearn.metrics import roc_curve
 from tamis.comparison.choosing.draws import n_draws_for
 from tamis.comparison.choosing.scores import area_under_curve, cautious_area
 from tamis.inspection._binary import Binary
-from tamis.inspection._logistic import Estimate, recalibrate
+from tamis.inspection._logistic import LogisticEstimate, recalibrate
 from tamis.inspection.calibration import CalibrationDisplay
 from tamis.inspection.decision_curve import DecisionCurveDisplay
 from tamis.paths.seeds import make_generator
@@ -96,7 +96,7 @@ def measure_class(
     }
 
 
-def _plain(estimate: Estimate) -> dict[str, Any]:
+def _plain(estimate: LogisticEstimate) -> dict[str, Any]:
     if not np.isfinite(estimate.value):
         return {"value": None, "interval_95": None}
     return {"value": estimate.value, "interval_95": [estimate.low, estimate.high]}

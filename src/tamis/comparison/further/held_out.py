@@ -28,7 +28,7 @@ from tamis.tables.errors import InputError
 if TYPE_CHECKING:
     from tamis.comparison.methods.method import Method
     from tamis.comparison.problem.problem import Problem
-    from tamis.comparison.running.tasks import Outcome, Task
+    from tamis.comparison.running.tasks import Task, TaskOutcome
     from tamis.comparison.settings import Settings
 
 __all__ = ["HeldOut", "Split", "make_splits", "predict_held_out"]
@@ -141,7 +141,7 @@ def predict_held_out(
     settings: Settings,
     splits: Sequence[Split],
     methods: Iterable[Method],
-    done: Iterable[tuple[Task, Outcome]],
+    done: Iterable[tuple[Task, TaskOutcome]],
     failed: Iterable[str] = (),
 ) -> HeldOut | None:
     """Repeat the choice in each split, and predict what it holds out.

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from tamis.comparison.choosing.decisions import decide_rows
 from tamis.comparison.choosing.results import calibrate
-from tamis.comparison.choosing.spread import Rows
+from tamis.comparison.choosing.spread import ScoredRows
 from tamis.paths.folds import Fold, make_folds
 from tamis.paths.seeds import derive_seed
 from tamis.tables.errors import InputError
@@ -34,7 +34,7 @@ from tamis.tables.errors import InputError
 if TYPE_CHECKING:
     from tamis.comparison.choosing.results import MethodResult
     from tamis.comparison.problem.problem import Problem
-    from tamis.comparison.running.tasks import Outcome
+    from tamis.comparison.running.tasks import TaskOutcome
     from tamis.comparison.settings import Settings
 
 __all__ = ["describe_curve", "extrapolate", "fewer_rows"]
@@ -100,14 +100,14 @@ def describe_curve(
     result: MethodResult,
     place: int,
     parts: dict[int, list[Fold]],
-    outcomes: dict[int, list[Outcome]],
+    outcomes: dict[int, list[TaskOutcome]],
 ) -> dict[str, Any]:
     """The scores by number of training rows, and the extrapolated gain, as plain values.
 
     `result`, `place`: the chosen method and level; `parts`, `outcomes`: of `fewer_rows`, and what
     training on them gave, in the same order.
     """
-    rows = Rows.of(problem, settings.scoring, settings.seed)
+    rows = ScoredRows.of(problem, settings.scoring, settings.seed)
     threshold = None if result.thresholds is None else result.thresholds[place]
     whole = result.probabilities[place, 0].astype(np.float64)
     # Every row is in one test fold of the first repeat.

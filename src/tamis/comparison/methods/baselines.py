@@ -80,7 +80,7 @@ class MostFrequent(Method):
         return 0.01
 
 
-class Forest(Method):
+class RandomForest(Method):
     """A random forest on all features, from scikit-learn with its default number of trees."""
 
     name, title, is_baseline = "random-forest", "random forest", True
@@ -142,7 +142,7 @@ class KeptAlone(Method):
         return 0.1 + 1e-4 * n_rows
 
 
-BASELINES = (MostFrequent(), L1Logistic(), RelaxedL1(), Rfe(), Forest())
+BASELINES = (MostFrequent(), L1Logistic(), RelaxedL1(), Rfe(), RandomForest())
 KEPT_ALONE = KeptAlone()
 
 

@@ -26,7 +26,7 @@ from tamis.comparison.methods.method import (
     count_levels,
     dense,
 )
-from tamis.comparison.methods.panel import KernelPanel, Panel, forward_features
+from tamis.comparison.methods.panel import KernelPanel, PanelMethod, forward_features
 from tamis.comparison.problem.problem import Problem
 from tamis.primal_dual import PrimalDualClassifier
 from tamis.tables.classifying.narrow import narrow_centers, narrow_datum_wise, narrow_primal_dual
@@ -296,7 +296,7 @@ METHODS = (
     Centers("centers", "sparse centers, means", "l2", 3e-8),
     Centers("medians", "sparse centers, medians", "l1", 2e-7),
     PrimalDual(),
-    Panel(),
+    PanelMethod(),
     KernelPanel(),
     Landmarks(),
     DatumWise(),

@@ -29,7 +29,7 @@ from tamis.panel.selection import MOST_ROWS, is_rare, keeps_sparse
 from tamis.panel.settings import Setting, fit_settings
 from tamis.tables.classifying.narrow import narrow_panel
 
-__all__ = ["KernelPanel", "Panel", "PanelModels", "choose_folds", "forward_features"]
+__all__ = ["KernelPanel", "PanelMethod", "PanelModels", "choose_folds", "forward_features"]
 
 _PANEL_FEATURES, _PANEL_WORDS, _SCREENED = 50, 2_000, 100
 # Outer folds that choose the head, inside each fold of the comparison.
@@ -55,7 +55,7 @@ class PanelModels(Method):
         return columns, narrow_panel(trained.model(level), columns)
 
 
-class Panel(RankingMethod, PanelModels):
+class PanelMethod(RankingMethod, PanelModels):
     """Panel: features chosen one after the other by what each adds, and a linear head on them."""
 
     name, title = "panel", "panel, forward selection"
@@ -124,7 +124,7 @@ class Panel(RankingMethod, PanelModels):
         return 0.1 + 5e-7 * n_stored + rate + 5e-5 * n_rows
 
 
-class KernelPanel(Panel):
+class KernelPanel(PanelMethod):
     """The panel with a kernel head: bumps around training rows."""
 
     name, title = "panel-kernel", "panel, kernel head"

@@ -20,7 +20,7 @@ from tamis.comparison.methods.baselines import find_method
 from tamis.paths.folds import Fold
 from tamis.paths.seeds import make_generator
 
-__all__ = ["Outcome", "Task", "run_tasks"]
+__all__ = ["Task", "TaskOutcome", "run_tasks"]
 
 # Bytes of prepared folds to keep in memory.
 _KEPT_BYTES = 1e8
@@ -48,7 +48,7 @@ class Task:
 
 
 @dataclass
-class Outcome:
+class TaskOutcome:
     """The outcome of a task."""
 
     probabilities: np.ndarray  # (n_levels, n_test, n_classes)
@@ -173,7 +173,7 @@ def _predict(problem, task, method, part, trained, seconds):
             n_used[:, 0] = np.count_nonzero(used & ~problem.kept, axis=1)
             cost[:, 0] = used @ costs
     n_used, cost = (np.broadcast_to(a, probabilities.shape[:2]) for a in (n_used, cost))
-    return Outcome(probabilities, used, n_used, cost, seconds + time.perf_counter() - start)
+    return TaskOutcome(probabilities, used, n_used, cost, seconds + time.perf_counter() - start)
 
 
 class Parts:
@@ -275,7 +275,7 @@ def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, start=lambda task: 
         outcome = None
         if arrays is not None:
             sizes = problem.classes.size, len(problem.names)
-            outcome = Outcome.from_arrays(arrays, task, *sizes)
+            outcome = TaskOutcome.from_arrays(arrays, task, *sizes)
             if outcome is None:
                 store.discard(task.key)
         if outcome is None:

@@ -17,7 +17,7 @@ from tamis.tables.formats.sampling import Sketch
 from tamis.tables.formats.table_file import as_text, from_text
 from tamis.tables.preparing.streamed_preparation import ColumnSurvey
 
-__all__ = ["Passes", "digest_file", "open_store", "read_survey", "write_survey"]
+__all__ = ["SavedPasses", "digest_file", "open_store", "read_survey", "write_survey"]
 
 _BLOCK = 1 << 22
 
@@ -49,7 +49,7 @@ def open_store(
         ) from error
 
 
-class Passes:
+class SavedPasses:
     """Results of passes over a file, which are saved and found again.
 
     `tell`: called with messages for the user.

@@ -44,7 +44,7 @@ from tamis.comparison.prepare import find_disguised
 from tamis.comparison.running.checkpoints import versions
 from tamis.comparison.stream_decision import Decision
 from tamis.comparison.streaming.checkpoints import (
-    Passes,
+    SavedPasses,
     digest_file,
     open_store,
     read_survey,
@@ -78,7 +78,7 @@ class Streamed:
     survey: ColumnSurvey  # of the columns of all rows
     ignored: list[str]  # columns in which copies of a row may differ
     duplicates: str  # "group", "keep", "drop"
-    passes: Passes
+    passes: SavedPasses
 
     @property
     def n_rows(self) -> int:
@@ -225,7 +225,7 @@ def open_stream(
         given |= {name: getattr(options, name) for name in ("vectorizer", "ngrams", "seed")}
         manifest = {"data": digest_file(source.path), "options": given, "versions": versions()}
         store = open_store(folder, manifest, force, tell)
-    passes = Passes(store, tell)
+    passes = SavedPasses(store, tell)
     header = read_header(source, reading)
 
     def survey():

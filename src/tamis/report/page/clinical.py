@@ -12,7 +12,7 @@ from tamis.comparison.choosing.decisions import decide_level
 from tamis.comparison.choosing.predictions import temper
 from tamis.comparison.choosing.results import calibrate
 from tamis.comparison.choosing.scores import area_under_curve, cautious_area, class_table
-from tamis.comparison.choosing.spread import Rows as ScoredRows
+from tamis.comparison.choosing.spread import ScoredRows
 from tamis.inspection import rebase
 from tamis.tables.classifying.decision_limit import own_limit
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tamis.tables.classifying.prevalence import Prevalence
     from tamis.tables.classifying.table_model import TableModel
 
-__all__ = ["Rows", "describe_classes", "predicted_rows"]
+__all__ = ["HonestRows", "describe_classes", "predicted_rows"]
 
 # Classes with a curve of thresholds, and thresholds at which rows are counted.
 _MOST_CLASSES = 30
@@ -32,7 +32,7 @@ _FEW_EVENTS = 100
 
 
 @dataclass(frozen=True)
-class Rows:
+class HonestRows:
     """Predictions of all rows, by models that were trained without them."""
 
     codes: NDArray  # (n_rows,): True classes
@@ -47,7 +47,7 @@ class Rows:
     is_honest: bool  # whether the rows had no say in the choice of the model, either
 
 
-def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
+def predicted_rows(comparison: Comparison, choice: Choice) -> HonestRows:
     """Honest predictions of the recommended model; for another one, those that selected it."""
     problem, honest = comparison.problem, comparison.honest
     found = None if honest is None or choice != comparison.recommended else honest.predictions
@@ -63,7 +63,8 @@ def predicted_rows(comparison: Comparison, choice: Choice) -> Rows:
     weights = np.ones(problem.n_rows) if problem.weights is None else problem.weights
     shares = problem.frequencies
     risks = rebase(probabilities, problem.priors, shares)
-    return Rows(problem.codes, labels, probabilities, risks, shares, weights, found is not None)
+    is_honest = found is not None
+    return HonestRows(problem.codes, labels, probabilities, risks, shares, weights, is_honest)
 
 
 def describe_classes(

@@ -52,7 +52,7 @@ def draw_measured(measured: dict[str, Any], new_figure: Any) -> list[tuple[str, 
 
 
 def _estimate(entry):
-    from tamis.inspection._logistic import Estimate
+    from tamis.inspection._logistic import LogisticEstimate
 
     low, high = entry["interval_95"] or (np.nan, np.nan)
-    return Estimate(np.nan if entry["value"] is None else entry["value"], low, high)
+    return LogisticEstimate(np.nan if entry["value"] is None else entry["value"], low, high)

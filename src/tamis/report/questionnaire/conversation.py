@@ -15,7 +15,7 @@ from tamis.tables.classifying.prevalence import Prevalence, find_prevalence, why
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
 
-__all__ = ["Outcome", "Questionnaire", "Step"]
+__all__ = ["Conclusion", "Questionnaire", "Step"]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Conclusion:
     """What is known now."""
 
     # Whether there is another question, and otherwise why not: the model has enough, all features
@@ -150,7 +150,7 @@ class Questionnaire:
         """Probabilities of the classes with the answers so far, at the prevalence."""
         return self.model.calibrated(self.engine.probabilities()[None], self.prevalence.shares)[0]
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> Conclusion:
         """The label with the answers so far, and whether there is another question."""
         model, predicted = self.model, self.engine.probabilities()[None]
         (code,), (shown,) = model.decided(predicted, prevalence=self.prevalence.shares)
@@ -158,7 +158,7 @@ class Questionnaire:
         best, first = float(stated.max()), int(shown.argmax())
         reason = None if shown[code] == shown[first] else why_not_likeliest(model, code, first)
         refer = self.reject is not None and best < self.reject
-        return Outcome(self._status, model.classes_.tolist()[code], shown, refer, best, reason)
+        return Conclusion(self._status, model.classes_.tolist()[code], shown, refer, best, reason)
 
     @property
     def without_answers(self) -> str:

@@ -35,7 +35,7 @@ from tamis.tables.columns.missing import MissingWords
 from tamis.tables.columns.sample_weights import numbers, summarise_weights
 from tamis.tables.columns.values import missing_in, strings
 
-__all__ = ["KeptRows", "RowSample", "Sketch", "Survey", "hash_words"]
+__all__ = ["KeptRows", "RowSample", "SampleSurvey", "Sketch", "hash_words"]
 
 #: Called with the place of the first row, the number of rows, and a function that returns the
 #: values of a column by its name; returns which rows to read.
@@ -150,7 +150,7 @@ def hash_units(start: int, n_rows: int, groups: Any | None, seed: int) -> NDArra
 
 
 @dataclass
-class Survey:
+class SampleSurvey:
     """Labels and units of all rows seen so far."""
 
     size: int  # rows that the sample may have

@@ -22,7 +22,7 @@ from tamis.tables.columns.table import Columns, Table
 from tamis.tables.columns.values import match_labels
 from tamis.tables.errors import InputError, listed, require_names
 from tamis.tables.formats.batches import release_unused
-from tamis.tables.formats.sampling import MOST_LABELS, RowSample, Survey
+from tamis.tables.formats.sampling import MOST_LABELS, RowSample, SampleSurvey
 from tamis.tables.formats.source import Source, readable
 from tamis.tables.formats.text import sniff
 from tamis.tables.reading.rows import read_rows
@@ -120,13 +120,13 @@ def _names(source, options):
 
 def survey_rows(
     path: str | PathLike, options: Mapping[str, Any], header: Header, size: int, seed: int
-) -> Survey:
+) -> SampleSurvey:
     """Read labels, groups and weights of all rows.
 
     `options`: of `read_table`; `size`: rows that the sample may have.
     """
     words = options.get("missing_values")
-    survey = Survey(size, seed, MissingWords(None if words is None else list(words)))
+    survey = SampleSurvey(size, seed, MissingWords(None if words is None else list(words)))
     roles = header.target, header.groups, header.weights
     extra = list(dict.fromkeys(name for name in roles if name is not None))
     reading: dict[str, Any] = {name: options.get(name) for name in _READING}
