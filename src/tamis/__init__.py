@@ -3,7 +3,7 @@
 Public names are loaded on first use, so ``import tamis`` stays quick.
 """
 
-from importlib import import_module
+from tamis._lazy import load_lazily
 
 TYPE_CHECKING = False  # type checkers take it for True; importing typing takes 10 ms
 if TYPE_CHECKING:  # what type checkers see of the names below
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # what type checkers see of the names below
 
 __version__ = "0.1.0.dev0"
 
-_ROOM_OF_NAME = {
+_MODULE_OF_NAME = {
     "DatumWiseClassifier": "tamis.datumwise",
     "DatumWiseClassifierCV": "tamis.datumwise",
     "LandmarkClassifier": "tamis.landmarks",
@@ -65,12 +65,4 @@ __all__ = [
     "save_model",
 ]
 
-
-def __getattr__(name: str):
-    if name not in _ROOM_OF_NAME:
-        raise AttributeError(f"module 'tamis' has no attribute {name!r}")
-    return getattr(import_module(_ROOM_OF_NAME[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = load_lazily(__name__, _MODULE_OF_NAME, __all__)

@@ -10,10 +10,10 @@ from tamis.comparison.further.validation import (
     calibration,
     compare_scores,
     score_intervals,
-    wilson,
 )
 from tamis.models import save_model
 from tamis.models.saving import read_model
+from tamis.paths.intervals import wilson
 from tests.cli.conftest import HEADER, make_rows, write_csv
 
 

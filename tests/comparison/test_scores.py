@@ -12,9 +12,9 @@ from tamis.comparison.choosing.scores import (
     confusion,
     effective_sizes,
     score_confusion,
-    wilson,
 )
 from tamis.comparison.choosing.spread import ScoredRows
+from tamis.paths.intervals import wilson
 from tests.oracles import comparison as oracle
 
 

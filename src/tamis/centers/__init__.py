@@ -5,8 +5,9 @@ Calafiore and Fracastoro, "Sparse l1 and l2 Center Classifiers", arXiv 1911.0732
 Public names are loaded on first use: a saved model needs only some of the modules.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tamis._lazy import load_lazily
 
 if TYPE_CHECKING:  # what type checkers see of the names below
     from tamis.centers.classifier import SparseCenterClassifier
@@ -21,12 +22,4 @@ _MODULE_OF_NAME = {
 
 __all__ = ["SparseCenterClassifier", "SparseCenterClassifierCV", "rank_features_by_class"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF_NAME:
-        raise AttributeError(f"module 'tamis.centers' has no attribute {name!r}")
-    return getattr(import_module(_MODULE_OF_NAME[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = load_lazily(__name__, _MODULE_OF_NAME, __all__)

@@ -18,6 +18,7 @@ from tamis.paths.copies import find_copies
 from tamis.paths.folds import merge_groups
 from tamis.tables.columns.rare import FEWEST_ROWS
 from tamis.tables.columns.table import Table
+from tamis.tables.columns.times import are_times
 from tamis.tables.errors import InputError, comma_advice, listed, nearest
 from tamis.tables.preparing.layout import lay_out, missing_columns
 from tamis.tables.preparing.streamed_preparation import ColumnSurvey, lay_out_columns
@@ -32,7 +33,6 @@ __all__ = [
 ]
 
 _FEWEST_ROWS, _FEWEST_OF_CLASS = 20, 2
-_EPOCHS = ((0.6e9, 2.5e9), (0.6e12, 2.5e12))  # seconds and milliseconds since 1970
 
 
 @dataclass
@@ -229,24 +229,11 @@ def find_disguised(table):
             continue
         if not (column == np.floor(column)).all():
             continue
-        if _is_time(column):
+        if are_times(column):
             times.append(name)
         elif _counts_rows(column):
             counters.append(name)
     return times, counters
-
-
-def _is_time(column):
-    """Seconds or milliseconds since 1970, or dates such as 20240131."""
-    low, high = column.min(), column.max()
-    if np.unique(column).size < 10:
-        return False
-    if any(start <= low and high <= end for start, end in _EPOCHS):
-        return True
-    if not 19000101 <= low <= high <= 21001231:
-        return False
-    month, day = column // 100 % 100, column % 100
-    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
 
 
 def _counts_rows(column):

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from tamis.paths.intervals import NORMAL_95
+
 if TYPE_CHECKING:
     from tamis.inspection._binary import Binary
 
 __all__ = ["LogisticEstimate", "SmoothCurve", "log_odds", "recalibrate", "smooth"]
 
-_NORMAL_95 = 1.959963984540054
 # Probabilities nearer to 0 or 1 count as this one: double precision has no more of them near 1.
 _SMALLEST = 1e-15
 _KNOTS = (0.05, 0.35, 0.65, 0.95)
@@ -69,7 +70,7 @@ def recalibrate(data: Binary) -> tuple[LogisticEstimate, LogisticEstimate]:
         if fit is None:
             estimates.append(LogisticEstimate(np.nan, np.nan, np.nan))
             continue
-        value, half = fit[0][-1], _NORMAL_95 * np.sqrt(fit[1][-1, -1])
+        value, half = fit[0][-1], NORMAL_95 * np.sqrt(fit[1][-1, -1])
         estimates.append(LogisticEstimate(float(value), float(value - half), float(value + half)))
     return estimates[0], estimates[1]
 
@@ -88,7 +89,7 @@ def smooth(data: Binary, n_points: int = 101) -> SmoothCurve | None:
     at = np.sort(np.append(np.linspace(low, high, n_points), log_odds(even)))
     basis = _spline(at, knots)
     middle = basis @ fit[0]
-    half = _NORMAL_95 * np.sqrt(np.einsum("ij,jk,ik->i", basis, fit[1], basis))
+    half = NORMAL_95 * np.sqrt(np.einsum("ij,jk,ik->i", basis, fit[1], basis))
     return SmoothCurve(
         *(expit(v + data.shift) for v in (at, middle, middle - half, middle + half))
     )

@@ -11,6 +11,7 @@ from sklearn.calibration import CalibrationDisplay as SklearnCalibrationDisplay
 from tamis.inspection._binary import Binary
 from tamis.inspection._logistic import LogisticEstimate, SmoothCurve, recalibrate, smooth
 from tamis.inspection._style import COLORS, SMALL, ink, make_axes, shorten
+from tamis.paths.intervals import wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["CalibrationDisplay"]
 
 _ENOUGH = 100  # rows of each class from which on a curve is drawn
-_NORMAL_95 = 1.959963984540054
 
 
 class CalibrationDisplay(SklearnCalibrationDisplay):
@@ -317,7 +317,4 @@ def _bins(data, n_bins):
     pairs, place = np.unique(np.column_stack([bins, units]), axis=0, return_inverse=True)
     of_unit = np.bincount(place.ravel(), w)
     n = total[filled] ** 2 / np.bincount(pairs[:, 0], of_unit**2, n_bins)[filled]
-    z2 = _NORMAL_95**2
-    middle = (shares + z2 / (2 * n)) / (1 + z2 / n)
-    half = np.sqrt(z2 * (shares * (1 - shares) / n + z2 / (4 * n**2))) / (1 + z2 / n)
-    return shares, means, np.clip([middle - half, middle + half], 0, 1)
+    return shares, means, np.array(wilson(shares * n, n))

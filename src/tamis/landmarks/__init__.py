@@ -6,8 +6,9 @@ transformations and model selection", arXiv 1907.06258.
 Public names are loaded on first use: a saved model needs only some of the modules.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tamis._lazy import load_lazily
 
 if TYPE_CHECKING:  # what type checkers see of the names below
     from tamis.landmarks.classifier import LandmarkClassifier
@@ -22,12 +23,4 @@ _MODULE_OF_NAME = {
 
 __all__ = ["LandmarkClassifier", "LandmarkSearchCV", "LandmarkTransformer"]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF_NAME:
-        raise AttributeError(f"module 'tamis.landmarks' has no attribute {name!r}")
-    return getattr(import_module(_MODULE_OF_NAME[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = load_lazily(__name__, _MODULE_OF_NAME, __all__)

@@ -3,8 +3,9 @@
 Public names are loaded on first use; extras such as pyarrow only where they are used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tamis._lazy import load_lazily
 
 if TYPE_CHECKING:  # what type checkers see of the names below
     from tamis.tables.classifying.table_classifier import TableClassifier
@@ -51,12 +52,4 @@ __all__ = [
     "read_table",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF_NAME:
-        raise AttributeError(f"module 'tamis.tables' has no attribute {name!r}")
-    return getattr(import_module(_MODULE_OF_NAME[name]), name)
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__ = load_lazily(__name__, _MODULE_OF_NAME, __all__)

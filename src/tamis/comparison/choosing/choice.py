@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.comparison.choosing.draws import Draws, n_draws_for
+from tamis.comparison.choosing.draws import Draws
 from tamis.comparison.choosing.left_out import LeftOut
 from tamis.comparison.choosing.predictions import Predictions
 from tamis.comparison.choosing.results import find_twins, whole
@@ -37,6 +37,7 @@ from tamis.comparison.choosing.scores import (
     effective_sizes,
     score_confusion,
 )
+from tamis.paths.intervals import n_draws_for
 from tamis.paths.rule import TOLERANCE, Counted, Drawn, choose, choose_drawn, smoothing
 
 __all__ = ["Behind", "Candidates", "Choice", "Draws", "Honest", "estimate", "n_draws_for"]

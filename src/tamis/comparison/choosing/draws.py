@@ -4,19 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tamis.paths.intervals import draw_rows, n_draws_for
 from tamis.paths.seeds import make_generator
 
-__all__ = ["Draws", "n_draws_for"]
+__all__ = ["Draws"]
 
-# Values per chunk of the bootstrap.
-_CHUNK = 4_000_000
 # If a smaller share of draws than this has all classes on both sides, two classes are enough.
 _FEW_WHOLE = 0.1
-
-
-def n_draws_for(n_rows):
-    """Number of draws: fewer for more rows, whose scores hardly vary."""
-    return 1000 if n_rows <= 5000 else 400 if n_rows <= 50_000 else 50
 
 
 @dataclass(frozen=True)
@@ -39,30 +33,21 @@ class Draws:
         classes without rows are ignored in the scores of that draw.
         """
         generator = make_generator(self.seed, "bootstrap")
-        n_rows = self.codes.size
-        units = np.arange(n_rows)
-        if self.groups is not None:
-            units = np.unique(self.groups, return_inverse=True)[1]
-        n_units = int(units.max()) + 1
-        n_needed = self._n_classes_needed(units)
+        n_rows, n_needed = self.codes.size, self._n_classes_needed()
         n_draws = n_draws_for(n_rows) if self.n_draws is None else self.n_draws
-        size = max(1, min(n_draws, _CHUNK // n_rows))
-        for start in range(0, n_draws, size):
-            drawn = np.empty((min(size, n_draws - start), n_rows))
-            for row in drawn:
-                some = generator.integers(n_units, size=n_units)
-                row[:] = np.bincount(some, minlength=n_units)[units]
+        for drawn in draw_rows(generator, n_draws, n_rows, self.groups):
             n_both = _classes_on_both_sides(drawn, self.codes, self.n_classes, self.weights)
             enough = n_both >= n_needed
             if enough.any():
                 yield drawn if enough.all() else drawn[enough]
 
-    def _n_classes_needed(self, units):
+    def _n_classes_needed(self):
         """Classes that a draw must have on both sides: all, or two where that is too rare.
 
         A class of m rows or groups is not drawn at all with probability about exp(-m), and drawn
         completely with about (1 - 1/e)^m.
         """
+        units = np.arange(self.codes.size) if self.groups is None else self.groups
         sizes = [np.unique(units[self.codes == c]).size for c in range(self.n_classes)]
         m = np.array(sizes, dtype=np.float64)
         share = np.prod(1 - np.exp(-m) - (1 - np.exp(-1.0)) ** m)

@@ -15,16 +15,13 @@ References
    Science 16, 2001.
 .. [2] Newcombe, "Confidence intervals for an effect size measure based on the Mann-Whitney
    statistic. Part 2", Statistics in Medicine 25, 2006.
-.. [3] Wilson, "Probable inference, the law of succession, and statistical inference", Journal of
-   the American Statistical Association 22, 1927.
 """
-
-import math
 
 import numpy as np
 from scipy import optimize, sparse
 from sklearn.metrics import roc_auc_score
 
+from tamis.paths.intervals import NORMAL_95
 from tamis.paths.seeds import make_generator
 
 __all__ = [
@@ -36,13 +33,11 @@ __all__ = [
     "confusion",
     "effective_sizes",
     "score_confusion",
-    "wilson",
     "within_range",
 ]
 
 SCORINGS = ("balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc")
 _N_POSTERIOR = 1000
-_NORMAL_95 = 1.959963984540054
 
 
 def confusion(codes, labels, n_classes, weights=None):
@@ -197,24 +192,10 @@ def _newcombe_low(area, n_one, n_other):
         spread = (1 - a) / (2 - a) + a / (1 + a)
         variance = a * (1 + n_mean * spread) / (n_one * n_other)
         if area >= 1:  # 1 is also a root, so it is divided out
-            return (1 - a) - _NORMAL_95**2 * variance
-        return (area - a) ** 2 - _NORMAL_95**2 * variance * (1 - a)
+            return (1 - a) - NORMAL_95**2 * variance
+        return (area - a) ** 2 - NORMAL_95**2 * variance * (1 - a)
 
     return float(optimize.brentq(away, 0.0, area))
-
-
-def wilson(part, whole):
-    """Wilson's 95 % interval of a ratio [3]_; None if the denominator is 0."""
-    if whole == 0:
-        return None
-    z2, share = _NORMAL_95**2, part / whole
-    center = (share + z2 / (2 * whole)) / (1 + z2 / whole)
-    spread = math.sqrt(share * (1 - share) / whole + z2 / (4 * whole**2))
-    half = _NORMAL_95 * spread / (1 + z2 / whole)
-    # At 0 and 1 the limit is exact, without rounding.
-    low = 0.0 if part == 0 else max(0.0, center - half)
-    high = 1.0 if part == whole else min(1.0, center + half)
-    return [low, high]
 
 
 def within_range(score, scoring):

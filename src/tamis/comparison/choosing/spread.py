@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.comparison.choosing.draws import n_draws_for
 from tamis.comparison.choosing.scores import (
     area_under_curve,
     cautious_area,
@@ -22,9 +21,9 @@ from tamis.comparison.choosing.scores import (
     confusion,
     effective_sizes,
     score_confusion,
-    wilson,
     within_range,
 )
+from tamis.paths.intervals import draw_rows, n_draws_for, wilson
 from tamis.paths.seeds import make_generator
 
 if TYPE_CHECKING:
@@ -34,8 +33,6 @@ __all__ = ["FEWEST_ROWS", "ScoredRows"]
 
 # Fewer rows than this are not scored.
 FEWEST_ROWS = 10
-# Values per chunk of the bootstrap.
-_CHUNK = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -70,18 +67,7 @@ class ScoredRows:
         """Weights of the rows in bootstrap draws, in chunks of shape (n, n_rows)."""
         generator = make_generator(self.seed, "rows of a subgroup")
         n_rows = self.codes.size
-        units = np.arange(n_rows)
-        if self.groups is not None:
-            units = np.unique(self.groups, return_inverse=True)[1]
-        n_units = int(units.max()) + 1
-        n_draws = n_draws_for(n_rows)
-        size = max(1, min(n_draws, _CHUNK // n_rows))
-        for start in range(0, n_draws, size):
-            n = min(size, n_draws - start)
-            some = generator.integers(n_units, size=(n, n_units))
-            cells = some + n_units * np.arange(n)[:, None]
-            times = np.bincount(cells.ravel(), minlength=n * n_units).reshape(n, n_units)
-            drawn = times[:, units].astype(np.float64)
+        for drawn in draw_rows(generator, n_draws_for(n_rows), n_rows, self.groups):
             yield drawn if self.weights is None else drawn * self.weights
 
     def score(self, labels: NDArray, probabilities: NDArray) -> float:

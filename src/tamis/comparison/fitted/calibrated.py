@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 
 from tamis.comparison.choosing.choice import Choice
 from tamis.comparison.choosing.results import whole
-from tamis.comparison.choosing.scores import wilson
 from tamis.comparison.fitted.promises import ASKING, Promised, QuestionLimits
 from tamis.comparison.options import Options
 from tamis.paths.calibration_rows import one_row_per_group
 from tamis.paths.fixed_sequence import make_limits, rows_needed
+from tamis.paths.intervals import wilson
 from tamis.paths.path import Usage
 from tamis.tables.classifying.prediction_sets import SetCalibration
 from tamis.tables.columns.table import Table

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import roc_curve
 
-from tamis.comparison.choosing.draws import n_draws_for
 from tamis.comparison.choosing.scores import area_under_curve, cautious_area
 from tamis.inspection._binary import Binary
 from tamis.inspection._logistic import LogisticEstimate, recalibrate
 from tamis.inspection.calibration import CalibrationDisplay
 from tamis.inspection.decision_curve import DecisionCurveDisplay
+from tamis.paths.intervals import draw_rows, n_draws_for
 from tamis.paths.seeds import make_generator
 
 __all__ = ["measure_class"]
@@ -116,11 +116,9 @@ def _brier(data, seed):
     of_unit = np.stack([np.bincount(units, squares), np.bincount(units, data.weights)])
     n_units = of_unit.shape[1]
     rng = make_generator(seed, "scores of new rows", 2)
-    drawn = np.empty(min(N_DRAWS, n_draws_for(n_units)))
-    for draw in range(drawn.size):
-        one, total = of_unit[:, rng.integers(n_units, size=n_units)].sum(axis=1)
-        drawn[draw] = one / total if total else np.nan
-    low, high = np.nanpercentile(drawn, [2.5, 97.5])
+    draws = draw_rows(rng, min(N_DRAWS, n_draws_for(n_units)), n_units)
+    one, total = np.hstack([of_unit @ drawn.T for drawn in draws])
+    low, high = np.percentile(one[total > 0] / total[total > 0], [2.5, 97.5])
     return {
         "score": float(squares.sum() / data.weights.sum()),
         "interval_95": [float(low), float(high)],

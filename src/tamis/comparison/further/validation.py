@@ -16,7 +16,6 @@ rows; calibration in the large is the mean probability of a class minus its shar
 
 import numpy as np
 
-from tamis.comparison.choosing.draws import n_draws_for
 from tamis.comparison.choosing.scores import (
     SCORINGS,
     area_under_curve,
@@ -25,15 +24,13 @@ from tamis.comparison.choosing.scores import (
     class_table,
     confusion,
     score_confusion,
-    wilson,
 )
+from tamis.paths.intervals import draw_rows, n_draws_for, wilson
 from tamis.paths.seeds import make_generator
 
-__all__ = ["calibration", "compare_scores", "error_cost", "score_intervals", "validate", "wilson"]
+__all__ = ["calibration", "compare_scores", "error_cost", "score_intervals", "validate"]
 
 N_DRAWS, N_BINS = 1000, 10
-# Values per chunk of the bootstrap.
-_CHUNK = 4_000_000
 
 
 def validate(codes, labels, probabilities, classes, *, positive=None, seed=0):
@@ -117,17 +114,10 @@ def _area_interval(codes, probabilities, generator):
     least, most = cautious_area(score, np.bincount(codes))
     if probabilities.shape[1] == 2:
         return {"score": float(score), "interval_95": [least, most]}
-    n_draws, draws = n_draws_for(n_rows), []
-    size = max(1, min(n_draws, _CHUNK // n_rows))
-    for start in range(0, n_draws, size):
-        weights = np.stack(
-            [
-                np.bincount(generator.integers(n_rows, size=n_rows), minlength=n_rows)
-                for _ in range(min(size, n_draws - start))
-            ]
-        )
-        weights = weights.astype(np.float64)
-        draws.append(area_under_curve(codes, probabilities, weights, nothing=np.nan))
+    draws = [
+        area_under_curve(codes, probabilities, drawn, nothing=np.nan)
+        for drawn in draw_rows(generator, n_draws_for(n_rows), n_rows)
+    ]
     low, high = np.nanpercentile(np.concatenate(draws), [2.5, 97.5])
     return {"score": float(score), "interval_95": [float(min(low, least)), float(max(high, most))]}
 

@@ -7,10 +7,11 @@ import hashlib
 import json
 from html import escape
 from importlib.resources import files
-from string import Template
 from typing import Any
 
-__all__ = ["asset", "embed", "make_page", "security_policy"]
+import jinja2
+
+__all__ = ["asset", "embed", "fill", "make_page", "security_policy"]
 
 _SCRIPTS = ("questionnaire.js", "questionnaire_policy.js", "questionnaire_page.js")
 _ALONE = "This page works offline: answers stay on this device."
@@ -25,18 +26,25 @@ def make_page(form: dict[str, Any], *, log: str | None = None) -> str:
     """
     style = asset("questionnaire.css")
     script = "\n".join(asset(name) for name in _SCRIPTS)
-    about = f'<p class="about">{escape(form["about"])}</p>' if form["about"] else ""
-    return Template(asset("questionnaire.html")).substitute(
-        title=escape(f"Questions about {form['target']}"),
-        about=about,
+    return fill(
+        "questionnaire.html",
+        title=f"Questions about {form['target']}",
+        about=form["about"],
         policy=security_policy(script, style, sends=log is not None),
         style=style,
         script=script,
         form=embed(form | {"log": log}),
         privacy=_ALONE if log is None else _LOGGED,
-        digest=escape(form["digest"] or "without a digest"),
-        version=escape(form["version"]),
+        digest=form["digest"] or "without a digest",
+        version=form["version"],
     )
+
+
+def fill(name: str, **values: Any) -> str:
+    """A page of this package with its values; the filter `text` escapes what is no HTML."""
+    page = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
+    page.filters["text"] = lambda value: escape(str(value))
+    return page.from_string(asset(name)).render(values)
 
 
 def asset(name: str) -> str:

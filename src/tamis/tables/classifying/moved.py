@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from tamis._array import is_sparse
 from tamis.tables.columns.table import Columns
@@ -23,7 +24,7 @@ __all__ = ["Moved"]
 _FAR, _VERY_FAR = 0.5, 10
 # Standard error of a median of normal values, in standard deviations over the root of the rows;
 # and how many of them chance exceeds in 1 % of the columns.
-_MEDIAN_ERROR, _CHANCE = 1.2533, 2.5758
+_MEDIAN_ERROR, _CHANCE = np.sqrt(np.pi / 2), ndtri(0.995)
 _FEWEST_ROWS = 10
 _MOST_ROWS, _MOST_VALUES = 20_000, 40_000_000
 

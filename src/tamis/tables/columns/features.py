@@ -15,6 +15,7 @@ from tamis.tables.columns.marks import mark_of_columns
 from tamis.tables.columns.missing import MissingWords
 from tamis.tables.columns.notes import note_left_out, note_numeric, note_words, option
 from tamis.tables.columns.table import Columns
+from tamis.tables.columns.times import is_date
 from tamis.tables.columns.values import (
     TOO_LARGE,
     is_large_integer,
@@ -34,11 +35,6 @@ _ID_NAME = re.compile(
     re.IGNORECASE,
 )
 _CAMEL_ID = re.compile(r"[a-z](Id|ID|Uuid|UUID)$")
-_DATE = re.compile(
-    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
-    r"|\d{1,2}[- ][A-Za-z]{3,9}[- ,]+\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4})"
-    r"([T ]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s*([AaPp][Mm]|Z|[-+]\d{2}:?\d{2})?)?$"
-)
 # At most this many words among at least this many distinct numbers may be missing values.
 _FEW_WORDS, _FEWEST_NUMBERS = 3, 3
 #: Columns with a smaller share of other words than this are numbers, and the words missing values.
@@ -252,7 +248,7 @@ def _guess_kind(some, n, n_distinct):
     """The kind of a column, from its first words and its numbers of rows and distinct words."""
     if n_distinct <= 2:
         return _Guess("categorical")
-    if sum(bool(_DATE.match(value)) for value in some) > 0.95 * len(some):
+    if sum(map(is_date, some)) > 0.95 * len(some):
         return _Guess("date", "dates")
     is_varied = n_distinct > max(2, n / 2)
     if is_varied and np.mean([len(value.split()) for value in some]) > 4:
