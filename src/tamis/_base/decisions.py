@@ -158,7 +158,9 @@ class DecisionMixin:
     def _explanation(self, values, base, X):
         """Contributions to the decisions of all classes, in the form of `decision_function`."""
         if len(values) == 2:
-            values, base = values[1] - values[0], float(base[1] - base[0])
+            values, base = [values[1] - values[0]], base[1:] - base[:1]
+        if len(values) == 1:
+            values, base = values[0], float(base[0])
         elif not is_sparse(values[0]):
             values = np.stack(values, axis=2)
         return Explanation(values, base, self._feature_names(), X)

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from tamis._base import decode_labels, steps, with_callbacks
+from tamis._base import steps, with_callbacks
 from tamis.landmarks._fitted import FittedLandmarks, NearestLandmarks, find_nearest
 from tamis.landmarks._parameters import as_rows
 from tamis.landmarks._search_parameters import check_search, make_plan
@@ -31,7 +31,7 @@ from tamis.landmarks.path import (
 from tamis.landmarks.record import read_search, write_search
 from tamis.landmarks.supports import search_supports
 from tamis.landmarks.tables import as_cv_results, as_path, as_table
-from tamis.paths.scoring import score_decisions
+from tamis.paths.scoring import ScoringMixin
 from tamis.paths.seeds import as_seed
 
 __all__ = ["LandmarkSearchCV"]
@@ -40,7 +40,7 @@ __all__ = ["LandmarkSearchCV"]
 _MOST_FEATURES = 128
 
 
-class LandmarkSearchCV(FittedLandmarks):
+class LandmarkSearchCV(ScoringMixin, FittedLandmarks):
     """Ensemble of the landmark classifiers that cross-validation finds best: KMS and KMSE.
 
     Evaluates many configurations of `LandmarkClassifier` (how landmarks are chosen, how many,
@@ -344,27 +344,8 @@ class LandmarkSearchCV(FittedLandmarks):
     def _decide(self, X):
         return self._shares(X)
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Score by `scoring` on new data.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
-
-        Returns
-        -------
-        score : float
-        """
-        decisions, known = log_shares(self.predict_proba(X)), np.arange(len(self.classes_))
-        scoring, y = self.scoring or "accuracy", np.asarray(decode_labels(y))
-        return float(
-            score_decisions(scoring, decisions, self.classes_, known, X, y, sample_weight)
-        )
+    def _scored(self, X):
+        return log_shares(self.predict_proba(X))
 
     def explain(self, X: ArrayLike, n_nearest: int = 3, member: int = 0) -> NearestLandmarks:
         """The nearest landmarks of each sample, among those of one member.

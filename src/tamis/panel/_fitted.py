@@ -294,7 +294,4 @@ class FittedPanel(
             means[self.support_] = self._means
             base = base + coef @ means
             values = [(X - means) * row for row in coef]
-        if len(self.classes_) == 2:
-            return Explanation(values[0], float(base[0]), self._feature_names(), X)
-        together = values if is_sparse(X) else np.stack(values, axis=2)
-        return Explanation(together, base, self._feature_names(), X)
+        return self._explanation(values, base, X)

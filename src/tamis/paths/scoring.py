@@ -128,8 +128,12 @@ class ScoringMixin:
         -------
         score : float
         """
-        decisions, known = self._decisions(X), np.arange(len(self.classes_))
+        decisions, known = self._scored(X), np.arange(len(self.classes_))
         scoring, y = self.scoring or "accuracy", np.asarray(decode_labels(y))
         return float(
             score_decisions(scoring, decisions, self.classes_, known, X, y, sample_weight)
         )
+
+    def _scored(self, X):
+        """Decisions that are scored, (n_samples, n_classes)."""
+        return self._decisions(X)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tamis import __version__
 from tamis.comparison.running.store import ManifestMismatch, Store
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tamis.comparison.problem.problem import Problem
     from tamis.comparison.settings import Settings
 
-__all__ = ["open_store", "versions"]
+__all__ = ["open_store", "store_of", "versions"]
 
 # 2 since linear and kernel panels are methods of their own.
 _FORMAT = 2
@@ -53,9 +53,17 @@ def open_store(
     manifest = {
         "format": _FORMAT,
         "data": problem.digest(),
-        "options": json.loads(json.dumps(words, default=str)),
+        "options": words,
         "versions": versions(),
     }
+    return store_of(folder, manifest, force, tell)
+
+
+def store_of(
+    folder: str | PathLike, manifest: dict[str, Any], force: bool, tell: Callable[[str], None]
+) -> Store:
+    """The checkpoints of what a manifest describes; raises InputError for those of another."""
+    manifest = json.loads(json.dumps(manifest, default=str))  # tuples become lists
     try:
         return Store(folder, manifest, force, tell=tell)
     except ManifestMismatch as error:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
 
 from numpy.typing import NDArray
 
-from tamis.comparison.running.store import ManifestMismatch, Store
-from tamis.tables.errors import InputError
+from tamis.comparison.running.store import Store
 from tamis.tables.formats.sampling import Sketch
 from tamis.tables.formats.table_file import as_text, from_text
 from tamis.tables.preparing.streamed_preparation import ColumnSurvey
 
-__all__ = ["SavedPasses", "digest_file", "open_store", "read_survey", "write_survey"]
+__all__ = ["SavedPasses", "digest_file", "read_survey", "write_survey"]
 
 _BLOCK = 1 << 22
 
@@ -29,24 +26,6 @@ def digest_file(path: PathLike) -> str:
         while block := file.read(_BLOCK):
             hasher.update(block)
     return hasher.hexdigest()
-
-
-def open_store(
-    folder: str | PathLike, manifest: dict[str, Any], force: bool, tell: Callable[[str], None]
-) -> Store:
-    """The checkpoints of a streamed table; raises InputError if they are of another one.
-
-    `manifest`: what the checkpoints belong to; `force`: whether checkpoints of something else are
-    discarded; `tell`: called with messages for the user.
-    """
-    manifest = json.loads(json.dumps(manifest, default=str))  # tuples become lists
-    try:
-        return Store(folder, manifest, force, tell=tell)
-    except ManifestMismatch as error:
-        raise InputError(
-            f"{folder} holds results of a different comparison ({error}). Use another folder, or "
-            "--force to discard them."
-        ) from error
 
 
 class SavedPasses:

@@ -41,12 +41,11 @@ from tamis.comparison.methods.families import Centers
 from tamis.comparison.methods.method import Trained
 from tamis.comparison.options import Options
 from tamis.comparison.prepare import find_disguised
-from tamis.comparison.running.checkpoints import versions
+from tamis.comparison.running.checkpoints import store_of, versions
 from tamis.comparison.stream_decision import Decision
 from tamis.comparison.streaming.checkpoints import (
     SavedPasses,
     digest_file,
-    open_store,
     read_survey,
     write_survey,
 )
@@ -224,7 +223,7 @@ def open_stream(
         given = {**reading, "max_size": None, "sample_rows": decision.sample_rows}
         given |= {name: getattr(options, name) for name in ("vectorizer", "ngrams", "seed")}
         manifest = {"data": digest_file(source.path), "options": given, "versions": versions()}
-        store = open_store(folder, manifest, force, tell)
+        store = store_of(folder, manifest, force, tell)
     passes = SavedPasses(store, tell)
     header = read_header(source, reading)
 
