@@ -3,7 +3,7 @@
 import math
 import zipfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -14,17 +14,49 @@ from tamis.tables.columns.coded import Coded
 from tamis.tables.columns.raw import RawTable, unique_names
 from tamis.tables.columns.values import TOO_LARGE, as_floats, row_names, strings
 from tamis.tables.errors import InputError, listed
-from tamis.tables.formats.source import COLUMN, WORD, Source, tell_size
+from tamis.tables.formats.reader import NUMBER, Reader, TableSize
+from tamis.tables.formats.source import COLUMN, WORD, tell_size
 
-if TYPE_CHECKING:
-    from tamis.tables.formats.sampling import KeepRows
-
-__all__ = ["checked_csr", "read_npy", "read_npz", "table_bytes"]
+__all__ = ["Npy", "Npz", "checked_csr", "table_bytes"]
 
 _SOME_ROWS = 100_000
 _SPARSE_PARTS = {"format", "shape", "data"}
 _NAMES = ("feature_names", "features", "columns", "var_names")
 _IDS = ("ids", "sample_names", "sample_ids", "obs_names")
+
+
+class Npz(Reader):
+    """An archive of arrays, or a sparse matrix saved by scipy."""
+
+    format, suffixes, magic = "npz", (".npz",), b"PK\x03\x04"
+    can_stream = False
+
+    def _read(self, keep_rows=None, **words):
+        return _read_npz(self.source, self.transpose)
+
+
+class Npy(Reader):
+    """A matrix, or a structured array."""
+
+    format, suffixes, magic = "npy", (".npy",), b"\x93NUMPY"
+
+    def _read(self, keep_rows=None, **words):
+        return _read_npy(self.source, self.transpose, keep_rows)
+
+    def _map(self):
+        return np.load(self.source.path, mmap_mode="r", allow_pickle=False)
+
+    def columns(self) -> tuple[list[str], list[str], bool]:
+        """Fields of a structured array; x0, x1, ... of a matrix."""
+        X = self._map()
+        if X.dtype.names:
+            return list(X.dtype.names), [], True
+        return [f"x{j}" for j in range(X.shape[-1])], [], False
+
+    def size(self) -> TableSize | None:
+        """As declared by the header."""
+        n_rows, n_columns = self._map().shape[0], len(self.columns()[0])
+        return TableSize(n_rows, n_columns, n_rows * n_columns * NUMBER)
 
 
 def table_bytes(shape: Sequence[int], dtype: np.dtype, transpose: bool = False) -> int:
@@ -113,7 +145,7 @@ def _sparse_of(parts, source, budget, transpose):
     return checked_csr(matrix)
 
 
-def read_npz(source: Source, transpose: bool = False) -> RawTable:
+def _read_npz(source, transpose):
     """Read arrays `X`, `y`, `feature_names`, `ids`, ... or a sparse matrix saved by scipy.
 
     Other arrays with one value per row may be labels, groups or batches.
@@ -214,9 +246,7 @@ def _categorical_of(array, names):
     return [names[j] for j in array.tolist() if 0 <= j < len(names)]
 
 
-def read_npy(
-    source: Source, transpose: bool = False, keep_rows: "KeepRows | None" = None
-) -> RawTable:
+def _read_npy(source, transpose, keep_rows):
     """Read a matrix of numbers, which is mapped and not loaded, or a structured array.
 
     With `keep_rows`, only these rows are loaded.

@@ -2,7 +2,6 @@
 
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,30 +13,71 @@ from tamis.tables.columns.raw import RawTable, unique_names
 from tamis.tables.columns.values import as_floats, row_names
 from tamis.tables.errors import InputError, listed
 from tamis.tables.formats.arrays import checked_csr, table_bytes
-from tamis.tables.formats.source import COLUMN, WORD, Source
+from tamis.tables.formats.reader import Reader, TableSize, raw_rows
+from tamis.tables.formats.source import COLUMN, WORD, Source, readable
 
-if TYPE_CHECKING:
-    from tamis.tables.formats.sampling import KeepRows
-
-__all__ = ["NotInRowsError", "open_h5ad", "read_h5ad"]
+__all__ = ["H5ad", "NotInRowsError", "open_h5ad"]
 
 # Values of a part that is read at once.
 _PART_VALUES = 20e6
 
 
-def read_h5ad(
-    source: Source,
-    layer: str | None = None,
-    transpose: bool = False,
-    keep_rows: "KeepRows | None" = None,
-) -> RawTable:
-    """Read the matrix `X` or a layer, the names in ``var``, and the columns of ``obs``.
+class H5ad(Reader):
+    """The matrix `X` or a layer, the names in ``var``, and the columns of ``obs``."""
 
-    `source`: the file. `layer`: layer to read instead of ``X``; "raw" for ``raw/X``. `transpose`:
-    raises an error: in these files the samples are always in rows. `keep_rows`: which rows to
-    read; None: all. Returns `RawTable`: its `side` holds the columns of ``obs``, its `ids` their
-    index.
-    """
+    format, suffixes, magic = "h5ad", (".h5ad",), b"\x89HDF"
+    has_layers = True
+
+    def _read(self, keep_rows, **words):
+        return _read_all(self.source, self.layer, self.transpose, keep_rows)
+
+    def _rows(self, wanted, chunk_rows):
+        try:
+            opened = open_h5ad(self.source, self.layer)
+        except NotInRowsError:
+            yield from raw_rows(self.read(), wanted, chunk_rows)
+            return
+        with opened as file:
+            side = [name for name in wanted.extra if name in file.side]
+            with_ids = file.has_ids and "ids" in wanted.extra
+            for start in range(0, file.shape[0], chunk_rows):
+                rows = slice(start, min(start + chunk_rows, file.shape[0]))
+                raw = RawTable(
+                    file.rows(rows),
+                    file.columns,
+                    side={name: file.obs(name, rows) for name in side},
+                    ids=file.ids(rows) if with_ids else None,
+                    repeated=file.repeated,
+                )
+                yield from raw_rows(raw, wanted, chunk_rows)
+
+    def why_not(self, groups: str | None = None) -> str | None:
+        """Because the matrix is stored by columns."""
+        try:
+            with readable(self.source):
+                open_h5ad(self.source, self.layer).__exit__()
+        except NotInRowsError as error:
+            return str(error)
+        except InputError:  # reading the table says what is wrong with it
+            return None
+        return None
+
+    def columns(self) -> tuple[list[str], list[str], bool]:
+        """Names in ``var``, and columns of ``obs``."""
+        with open_h5ad(self.source, self.layer) as file:
+            return file.columns, file.side, file.names is not None
+
+    def size(self) -> TableSize | None:
+        """Of the matrix; None if its rows cannot be read one after the other."""
+        try:
+            with open_h5ad(self.source, self.layer) as file:
+                return TableSize(file.shape[0], file.shape[1], file.n_bytes)
+        except NotInRowsError:
+            return None
+
+
+def _read_all(source, layer, transpose, keep_rows):
+    """Read the columns of ``obs`` as those of `side`, and their index as `ids`."""
     try:
         import h5py
     except ImportError as error:
@@ -70,7 +110,7 @@ def read_h5ad(
 
 
 def _read_some(source, layer, keep_rows):
-    """`read_h5ad` of some rows."""
+    """`_read_all` of some rows."""
     with open_h5ad(source, layer) as file:
         n_rows = file.shape[0]
         step = max(1, int(_PART_VALUES // max(1, file.shape[1])))
@@ -106,8 +146,8 @@ class NotInRowsError(InputError):
 class open_h5ad(AbstractContextManager):
     """An h5ad file of which rows are read from the disk.
 
-    `source`: the file; `layer`: as in `read_h5ad`. `names`: of the columns; `repeated`: names that
-    several columns share.
+    `source`, `layer`: as in `read_table`. `names`: of the columns; `repeated`: names that several
+    columns share.
     """
 
     def __init__(self, source: Source, layer: str | None = None) -> None:

@@ -1,25 +1,47 @@
 """Parquet files, read with pyarrow."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tamis._base import LARGEST_INTEGER
 from tamis.tables.columns.coded import CodedBuilder, as_objects
 from tamis.tables.columns.raw import RawTable, unique_names
 from tamis.tables.errors import EmptyTableError, InputError, listed
+from tamis.tables.formats.reader import NUMBER, Reader, TableSize
 from tamis.tables.formats.source import COLUMN, WORD, Source
 
-if TYPE_CHECKING:
-    from tamis.tables.formats.sampling import KeepRows
-
-__all__ = ["iter_parquet", "numeric_batches", "read_parquet", "table_batches"]
+__all__ = ["Parquet", "numeric_batches", "table_batches"]
 
 _CHUNK_ROWS, _CHUNK_VALUES = 1 << 16, 1 << 23
 _BUFFER = 1 << 20
+
+
+class Parquet(Reader):
+    """A parquet file."""
+
+    format, suffixes, magic = "parquet", (".parquet", ".pq"), b"PAR1"
+    can_transpose = False
+
+    def _read(self, keep_rows, **words):
+        return _read_all(self.source, keep_rows)
+
+    def _rows(self, wanted, chunk_rows):
+        return _iter_columns(self.source, wanted, chunk_rows)
+
+    def columns(self) -> tuple[list[str], list[str], bool]:
+        """All columns."""
+        return numeric_batches(self.source)[0], [], True
+
+    def size(self) -> TableSize | None:
+        """As declared by the metadata."""
+        from pyarrow import parquet
+
+        with parquet.ParquetFile(self.source.path) as file:
+            n_rows, n_columns = file.metadata.num_rows, len(file.schema_arrow.names)
+        return TableSize(n_rows, n_columns, n_rows * n_columns * NUMBER)
 
 
 @contextmanager
@@ -172,11 +194,10 @@ def _merged(batches, n_rows):
         yield from joined()
 
 
-def read_parquet(source: Source, keep_rows: "KeepRows | None" = None) -> RawTable:
+def _read_all(source, keep_rows):
     """Read booleans and numbers as numbers; strings, categories and dates as words.
 
-    `source`: the file. `keep_rows`: which rows to read; None: all. Returns `RawTable`: columns of
-    integers that are not exact as floats, in whichever row, are words.
+    Columns of integers that are not exact as floats, in whichever row, are words.
     """
     with _open(source.path) as file:
         names = _Names(file.schema_arrow)
@@ -260,20 +281,16 @@ def _kept(batches, rows):
         yield batch, kept
 
 
-def iter_parquet(
-    source: Source,
-    wanted: Sequence[str],
-    chunk_rows: int,
-    check: Callable[[list[str], list[str]], None],
-) -> Iterator[dict[str, NDArray]]:
-    """Read chunks of some columns; `check` is called first, with all names and repeated ones."""
+def _iter_columns(source, wanted, chunk_rows):
+    """Read chunks of the columns that a model needs, and extra columns."""
     with _open(source.path) as file:
         names = _Names(file.schema_arrow)
         known = [name for name in names.unique if names.kinds[name] is not None]
-        check(known, names.repeated)
-        columns = [name for name in dict.fromkeys(wanted) if name in set(known)]
+        wanted.check(known, names.repeated)
+        columns = [name for name in dict.fromkeys(wanted.needed) if name in set(known)]
         for batch in names.batches(file, columns, chunk_rows):
-            yield {name: _values(_exact(batch.column(name))) for name in columns}
+            some = {name: _values(_exact(batch.column(name))) for name in columns}
+            yield wanted.from_columns(some), {name: some[name] for name in wanted.extra_in(some)}
 
 
 def numeric_batches(source: Source) -> tuple[list[str], Callable[..., Iterator[tuple]]]:

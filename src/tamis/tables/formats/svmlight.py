@@ -1,26 +1,79 @@
 """Sparse text files in the format of svmlight and LIBSVM."""
 
 import io
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis.tables.columns.raw import RawTable
-from tamis.tables.errors import EmptyTableError
-from tamis.tables.formats.lines import bounded_file
-from tamis.tables.formats.source import Source
+from tamis.tables.columns.table import Columns
+from tamis.tables.columns.wanted import Wanted
+from tamis.tables.errors import EmptyTableError, InputError, listed
+from tamis.tables.formats.lines import bounded_file, unpacking
+from tamis.tables.formats.reader import NUMBER, Reader, TableSize
 
-if TYPE_CHECKING:
-    from tamis.tables.formats.sampling import KeepRows
-
-__all__ = ["iter_svmlight", "read_svmlight"]
+__all__ = ["Svmlight"]
 
 _MANY_COLUMNS = 1_000_000
 _SOME_ROWS = 10_000
+_LINE = re.compile(r"^[-+]?[\d.]+([eE][-+]?\d+)?(\s+qid:\d+)?(\s+\d+:[-+\d.eE]+)+\s*(#.*)?$")
+# Bytes of an entry in memory: a number and its place.
+_STORED = 12
+
+
+class Svmlight(Reader):
+    """A sparse text file; labels are the first word of every line."""
+
+    format, suffixes = "svmlight", (".svm", ".libsvm", ".svmlight")
+    can_transpose, own_target = False, "target"
+
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        """Whether the first line that is not a comment holds a label and entries."""
+        lines = (line.strip() for line in head.decode("latin-1").split("\n"))
+        first = next((line for line in lines if line and not line.startswith("#")), "")
+        return _LINE.match(first) is not None
+
+    def _read(self, keep_rows, **words):
+        return _read_all(self.source, keep_rows)
+
+    def rows(
+        self, wanted: Wanted, chunk_rows: int, drop: Collection[str] = ()
+    ) -> Iterator[tuple[Columns, dict]]:
+        """Chunks of the features and labels that a model needs; `transpose` has no effect."""
+        if wanted.words:
+            raise InputError(
+                f"{self.source.name}: svmlight holds only numbers, not {listed(wanted.words)}"
+            )
+        is_place = [name[:1] == "f" and name[1:].isdecimal() for name in wanted.numbers]
+        if not all(is_place):
+            wanted.check([name for name, ok in zip(wanted.numbers, is_place, strict=True) if ok])
+        numbers = [int(name[1:]) for name in wanted.numbers]
+        names = np.array(wanted.numbers, dtype=str)
+        for X, y in _iter_columns(self.source, numbers, chunk_rows):
+            if not np.isfinite(X.data).all():
+                raise InputError(f"{self.source.name} contains a number that is not finite")
+            extras = {"target": y} if "target" in wanted.extra else {}
+            yield Columns(X, names), extras
+
+    def why_not(self, groups: str | None = None) -> str | None:
+        """Groups need the whole file."""
+        return "groups of an svmlight file are read as a whole" if groups else None
+
+    def columns(self) -> tuple[list[str], list[str], bool]:
+        """Features are known only when all lines were read."""
+        return [], ["target"], True
+
+    def size(self) -> TableSize | None:
+        """From the size of the file and its first lines."""
+        head = self.source.head(1 << 20)
+        n_bytes = self.source.path.stat().st_size * unpacking(self.source)
+        share = n_bytes / max(1, len(head))
+        n_rows = head.count(b"\n") * share
+        return TableSize(n_rows, 0, head.count(b":") * share * _STORED + NUMBER * n_rows)
 
 
 def _load(file):
@@ -32,7 +85,7 @@ def _load(file):
     return X, y, query
 
 
-def read_svmlight(source: Source, keep_rows: "KeepRows | None" = None) -> RawTable:
+def _read_all(source, keep_rows):
     """Read labels and features f1, f2, ..., named by their number (f0 only if it is used).
 
     With `keep_rows`, only these rows are kept in memory.
@@ -82,9 +135,7 @@ def _load_some(source, keep_rows):
     return X, np.concatenate([np.zeros(0), *labels]), np.zeros(0)
 
 
-def iter_svmlight(
-    source: Source, wanted: Sequence[int], chunk_rows: int
-) -> Iterator[tuple[sparse.csr_array, NDArray]]:
+def _iter_columns(source, wanted, chunk_rows):
     """Read chunks of some features, given by their numbers in the file, and of the labels."""
     wanted = np.asarray(wanted, dtype=np.int64)
     with bounded_file(source) as file:

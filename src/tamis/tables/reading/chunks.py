@@ -22,11 +22,11 @@ from tamis.tables.columns.missing import MissingWords
 from tamis.tables.columns.raw import find_column
 from tamis.tables.columns.values import as_floats
 from tamis.tables.errors import InputError, listed
-from tamis.tables.formats.arrays import read_npz
+from tamis.tables.formats.arrays import Npz
 from tamis.tables.formats.batches import read_batches
 from tamis.tables.formats.h5ad import open_h5ad
 from tamis.tables.formats.parquet import numeric_batches, table_batches
-from tamis.tables.formats.source import Source
+from tamis.tables.formats.registry import open_reader
 from tamis.tables.formats.text import sniff
 
 __all__ = ["Chunks", "read_chunks"]
@@ -181,7 +181,7 @@ def _paths(source):
 
 def read_chunks_of_file(path: str | PathLike, wishes: Any, format: str | None = None) -> Chunks:
     """`read_chunks` of one file."""
-    source = Source(path, format)
+    source = open_reader(path, format).source
     readers = {
         "npy": _from_npy,
         "npz": _from_npz,
@@ -246,14 +246,14 @@ def _from_npy(source, wishes):
 
 def _from_npz(source, wishes):
     def start():
-        raw = read_npz(source)
+        raw = Npz(source)._read()
         y = raw.side.get("y" if wishes.target is None else wishes.target)
         if y is None and wishes.labels is None:
             raise InputError(f"{source.name} has no array {wishes.target or 'y'!r} of labels")
         X = raw.numeric
         yield X, _take_labels(wishes.labels, slice(0, X.shape[0])) if y is None else y
 
-    raw = read_npz(source)
+    raw = Npz(source)._read()
     return Chunks(start, raw.numeric_names if raw.is_named else None)
 
 
