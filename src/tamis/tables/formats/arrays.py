@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from tamis._array import Matrix, is_sparse
 from tamis._base import large_columns
@@ -34,6 +35,21 @@ class Npz(Reader):
     def _read(self, keep_rows=None, **words):
         return _read_npz(self.source, self.transpose)
 
+    def chunks(self, wishes):
+        """The whole file."""
+
+        def start():
+            raw = self._read()
+            y = raw.side.get("y" if wishes.target is None else wishes.target)
+            if y is None and wishes.labels is None:
+                raise InputError(
+                    f"{self.source.name} has no array {wishes.target or 'y'!r} of labels"
+                )
+            yield raw.numeric, y
+
+        raw = self._read()
+        return raw.numeric_names if raw.is_named else None, start
+
 
 class Npy(Reader):
     """A matrix, or a structured array."""
@@ -52,6 +68,24 @@ class Npy(Reader):
         if X.dtype.names:
             return list(X.dtype.names), [], True
         return [f"x{j}" for j in range(X.shape[-1])], [], False
+
+    def chunks(self, wishes):
+        """Rows of the mapped matrix."""
+        X, name = self._map(), self.source.name
+        if X.ndim != 2 or X.dtype.kind not in "biuf":
+            raise InputError(f"{name}: expected a table of numbers, got {X.dtype} {X.shape}")
+        names = self.columns()[0]
+        target, features = wishes.find(names, False, name)
+        at = [names.index(feature) for feature in features]
+        is_all = at == list(range(X.shape[1]))
+
+        def start():
+            for rows in gen_batches(X.shape[0], wishes.rows(len(at), X.dtype.itemsize)):
+                block = np.asarray(X[rows])
+                y = None if target is None else block[:, names.index(target)]
+                yield as_floats(block if is_all else block[:, at], name), y
+
+        return None, start
 
     def size(self) -> TableSize | None:
         """As declared by the header."""

@@ -4,8 +4,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
 from tamis.tables.columns.coded import Coded, CodedBuilder
+from tamis.tables.columns.missing import MissingWords
 from tamis.tables.columns.raw import RawTable, find_column
 from tamis.tables.columns.table import Columns
 from tamis.tables.columns.values import is_number
@@ -117,6 +119,27 @@ class Csv(Reader):
                     yield Columns(numeric, names, others), extras
         finally:
             dialect.lines.close()
+
+    def chunks(self, wishes):
+        """Batches of lines."""
+        dialect = self._sniff()
+        target, features = wishes.find(dialect.names, dialect.has_header, self.source.name)
+        places = [dialect.names.index(name) for name in features]
+        words = [] if target is None else [dialect.names.index(target)]
+
+        def start():
+            for batch in read_batches(self._sniff(), places, words, MissingWords(None).spellings):
+                wrong = sorted({*batch.odd, *batch.large})
+                if wrong:
+                    raise InputError(
+                        f"{self.source.name}: column {dialect.names[wrong[0]]!r} has values that "
+                        "are not numbers; name the columns to use with columns=."
+                    )
+                y = None if target is None else np.array(batch.words[0].to_pylist(), dtype=str)
+                for rows in gen_batches(batch.n_rows, wishes.rows(batch.numeric.shape[1])):
+                    yield batch.numeric[rows], None if y is None else y[rows]
+
+        return features if dialect.has_header else None, start
 
     def columns(self) -> tuple[list[str], list[str], bool]:
         """As in the header; x0, x1, ... without one."""

@@ -6,6 +6,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from tamis._array import Matrix
 from tamis.tables.columns.coded import as_objects
@@ -40,8 +41,7 @@ class H5ad(Reader):
         with opened as file:
             side = [name for name in wanted.extra if name in file.side]
             with_ids = file.has_ids and "ids" in wanted.extra
-            for start in range(0, file.shape[0], chunk_rows):
-                rows = slice(start, min(start + chunk_rows, file.shape[0]))
+            for rows in gen_batches(file.shape[0], chunk_rows):
                 raw = RawTable(
                     file.rows(rows),
                     file.columns,
@@ -50,6 +50,21 @@ class H5ad(Reader):
                     repeated=file.repeated,
                 )
                 yield from raw_rows(raw, wanted, chunk_rows)
+
+    def chunks(self, wishes):
+        """Rows on the disk."""
+        has_labels = wishes.labels is not None
+
+        def start():
+            with open_h5ad(self.source, self.layer) as file:
+                step = wishes.rows(None if file.is_sparse else file.shape[1])
+                for rows in gen_batches(file.shape[0], step):
+                    yield file.rows(rows), None if has_labels else file.labels(wishes.target, rows)
+
+        with open_h5ad(self.source, self.layer) as file:
+            if not has_labels:
+                file.labels(wishes.target, slice(0, 0))
+            return file.names, start
 
     def why_not(self, groups: str | None = None) -> str | None:
         """Because the matrix is stored by columns."""
@@ -112,13 +127,11 @@ def _read_all(source, layer, transpose, keep_rows):
 def _read_some(source, layer, keep_rows):
     """`_read_all` of some rows."""
     with open_h5ad(source, layer) as file:
-        n_rows = file.shape[0]
         step = max(1, int(_PART_VALUES // max(1, file.shape[1])))
         parts, ids = [], []
         side: dict[str, list] = {name: [] for name in file.side}
-        for start in range(0, n_rows, step):
-            rows = slice(start, min(start + step, n_rows))
-            is_kept = keep_rows(start, rows.stop - start, partial(file.obs, rows=rows))
+        for rows in gen_batches(file.shape[0], step):
+            is_kept = keep_rows(rows.start, rows.stop - rows.start, partial(file.obs, rows=rows))
             if not is_kept.any():
                 continue
             part = file.rows(rows)[is_kept]

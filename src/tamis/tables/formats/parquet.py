@@ -11,9 +11,9 @@ from tamis.tables.columns.coded import CodedBuilder, as_objects
 from tamis.tables.columns.raw import RawTable, unique_names
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.formats.reader import NUMBER, Reader, TableSize
-from tamis.tables.formats.source import COLUMN, WORD, Source
+from tamis.tables.formats.source import COLUMN, WORD
 
-__all__ = ["Parquet", "numeric_batches", "table_batches"]
+__all__ = ["Parquet", "table_chunks"]
 
 _CHUNK_ROWS, _CHUNK_VALUES = 1 << 16, 1 << 23
 _BUFFER = 1 << 20
@@ -29,11 +29,23 @@ class Parquet(Reader):
         return _read_all(self.source, keep_rows)
 
     def _rows(self, wanted, chunk_rows):
-        return _iter_columns(self.source, wanted, chunk_rows)
+        with _open(self.source.path) as file:
+            names = _Names(file.schema_arrow)
+            known = [name for name in names.unique if names.kinds[name] is not None]
+            wanted.check(known, names.repeated)
+            columns = [name for name in dict.fromkeys(wanted.needed) if name in set(known)]
+            for batch in names.batches(file, columns, chunk_rows):
+                some = {name: _values(_exact(batch.column(name))) for name in columns}
+                extras = {name: some[name] for name in wanted.extra_in(some)}
+                yield wanted.from_columns(some), extras
+
+    def chunks(self, wishes):
+        """Some rows of a row group at a time."""
+        return _chunks(*_numeric_batches(self.source), wishes, self.source.name)
 
     def columns(self) -> tuple[list[str], list[str], bool]:
         """All columns."""
-        return numeric_batches(self.source)[0], [], True
+        return _numeric_batches(self.source)[0], [], True
 
     def size(self) -> TableSize | None:
         """As declared by the metadata."""
@@ -281,19 +293,13 @@ def _kept(batches, rows):
         yield batch, kept
 
 
-def _iter_columns(source, wanted, chunk_rows):
-    """Read chunks of the columns that a model needs, and extra columns."""
-    with _open(source.path) as file:
-        names = _Names(file.schema_arrow)
-        known = [name for name in names.unique if names.kinds[name] is not None]
-        wanted.check(known, names.repeated)
-        columns = [name for name in dict.fromkeys(wanted.needed) if name in set(known)]
-        for batch in names.batches(file, columns, chunk_rows):
-            some = {name: _values(_exact(batch.column(name))) for name in columns}
-            yield wanted.from_columns(some), {name: some[name] for name in wanted.extra_in(some)}
+def _chunks(names, start, wishes, name):
+    target, features = wishes.find(names, True, name)
+    n_rows = wishes.rows(len(features))
+    return features, lambda: start(target, features, n_rows)
 
 
-def numeric_batches(source: Source) -> tuple[list[str], Callable[..., Iterator[tuple]]]:
+def _numeric_batches(source):
     """Names of the columns, and a function that starts reading.
 
     It takes the target (or None), the features and the number of rows of a batch, and yields
@@ -311,8 +317,8 @@ def numeric_batches(source: Source) -> tuple[list[str], Callable[..., Iterator[t
     return names.unique, start
 
 
-def table_batches(table: Any) -> tuple[list[str], Callable[..., Iterator[tuple]]]:
-    """`numeric_batches` of an object with an Arrow stream."""
+def table_chunks(table: Any, wishes: Any) -> tuple[list[str], Callable[[], Iterator[tuple]]]:
+    """`Reader.chunks` of an object with an Arrow stream."""
     try:
         import pyarrow as pa
     except ImportError as error:
@@ -335,7 +341,7 @@ def table_batches(table: Any) -> tuple[list[str], Callable[..., Iterator[tuple]]
                 part = batch.slice(first, n_rows)
                 yield _numbers_and_labels(part, target, features, "the table")
 
-    return list(schema.names), start
+    return _chunks(list(schema.names), start, wishes, "the table")
 
 
 def _numbers_and_labels(batch, target, features, name):

@@ -1,8 +1,8 @@
 """`Reader`: what a file format can do. Each format is a class that extends it, in one file."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class Reader:
     has_sheets: ClassVar[bool] = False
     can_transpose: ClassVar[bool] = True
     can_stream: ClassVar[bool] = True  # whether `tamis fit` can read some rows at a time
+    can_chunk: ClassVar[bool] = True  # whether `read_chunks` can read it
     own_target: ClassVar[str | None] = None  # the column of labels, if the format has one
 
     source: Source
@@ -105,6 +106,14 @@ class Reader:
         raw = self.read(as_written=words, drop=drop, missing=wanted.missing.spellings)
         require_names([n for n in drop if n not in raw.dropped], raw.names, "drop")
         return raw_rows(raw, wanted, chunk_rows)
+
+    def chunks(self, wishes: Any) -> tuple[list[str] | None, Callable[[], Iterator[tuple]]]:
+        """Names of the features, if they have any, and a function that starts reading.
+
+        It yields features (n_rows, n_features) as numbers, and labels (n_rows,) or None if
+        `wishes` (of `read_chunks`) has them.
+        """
+        raise NotImplementedError
 
     def why_not(self, groups: str | None = None) -> str | None:
         """Why the rows of this file cannot be read some at a time; None if they can."""
