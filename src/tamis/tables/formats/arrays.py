@@ -30,7 +30,7 @@ class Npz(Reader):
     """An archive of arrays, or a sparse matrix saved by scipy."""
 
     format, suffixes, magic = "npz", (".npz",), b"PK\x03\x04"
-    can_stream = False
+    can_chunk = True
 
     def _read(self, keep_rows=None, **words):
         return _read_npz(self.source, self.transpose)
@@ -55,6 +55,7 @@ class Npy(Reader):
     """A matrix, or a structured array."""
 
     format, suffixes, magic = "npy", (".npy",), b"\x93NUMPY"
+    can_stream = can_chunk = True
 
     def _read(self, keep_rows=None, **words):
         return _read_npy(self.source, self.transpose, keep_rows)

@@ -71,7 +71,7 @@ class Csv(Reader):
 
     format = "csv"
     suffixes: ClassVar[tuple[str, ...]] = (".csv",)
-    is_text = True
+    is_text = can_stream = can_chunk = True
 
     def _sniff(self, **expected):
         given = {"delimiter": self.delimiter, "encoding": self.encoding}

@@ -20,7 +20,7 @@ class Xlsx(Reader):
     """A sheet of an Excel file: its name, or its number from 1; by default the first one."""
 
     format, suffixes = "xlsx", (".xlsx", ".xlsm")
-    is_text, has_sheets, can_stream, can_chunk = True, True, False, False
+    is_text = has_sheets = True
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:

@@ -27,7 +27,7 @@ class H5ad(Reader):
     """The matrix `X` or a layer, the names in ``var``, and the columns of ``obs``."""
 
     format, suffixes, magic = "h5ad", (".h5ad",), b"\x89HDF"
-    has_layers = True
+    has_layers = can_stream = can_chunk = True
 
     def _read(self, keep_rows, **words):
         return _read_all(self.source, self.layer, self.transpose, keep_rows)

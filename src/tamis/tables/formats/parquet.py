@@ -23,7 +23,7 @@ class Parquet(Reader):
     """A parquet file."""
 
     format, suffixes, magic = "parquet", (".parquet", ".pq"), b"PAR1"
-    can_transpose = False
+    can_transpose, can_stream, can_chunk = False, True, True
 
     def _read(self, keep_rows, **words):
         return _read_all(self.source, keep_rows)

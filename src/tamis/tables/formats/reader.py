@@ -37,7 +37,7 @@ class TableSize:
 
 @dataclass
 class Reader:
-    """A file of one format; its options are those of `read_table`."""
+    """A file of one format, with options of `read_table`; a format needs only `_read`."""
 
     format: ClassVar[str]
     suffixes: ClassVar[tuple[str, ...]]  # of names of files, in lower case
@@ -46,8 +46,8 @@ class Reader:
     has_layers: ClassVar[bool] = False
     has_sheets: ClassVar[bool] = False
     can_transpose: ClassVar[bool] = True
-    can_stream: ClassVar[bool] = True  # whether `tamis fit` can read some rows at a time
-    can_chunk: ClassVar[bool] = True  # whether `read_chunks` can read it
+    can_stream: ClassVar[bool] = False  # `tamis fit` can read some rows at a time
+    can_chunk: ClassVar[bool] = False  # `read_chunks` can read it
     own_target: ClassVar[str | None] = None  # the column of labels, if the format has one
 
     source: Source

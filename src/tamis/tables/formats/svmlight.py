@@ -28,7 +28,7 @@ class Svmlight(Reader):
     """A sparse text file; labels are the first word of every line."""
 
     format, suffixes = "svmlight", (".svm", ".libsvm", ".svmlight")
-    can_transpose, own_target = False, "target"
+    can_transpose, can_stream, can_chunk, own_target = False, True, True, "target"
 
     @classmethod
     def recognises(cls, head: bytes) -> bool:
@@ -51,9 +51,10 @@ class Svmlight(Reader):
         is_place = [name[:1] == "f" and name[1:].isdecimal() for name in wanted.numbers]
         if not all(is_place):
             wanted.check([name for name, ok in zip(wanted.numbers, is_place, strict=True) if ok])
-        numbers = [int(name[1:]) for name in wanted.numbers]
+        numbers = np.array([int(name[1:]) for name in wanted.numbers], dtype=np.int64)
         names = np.array(wanted.numbers, dtype=str)
-        for X, y in _iter_columns(self.source, numbers, chunk_rows):
+        for X, y in _parts(self.source, chunk_rows):
+            X = _columns(X, numbers)
             if not np.isfinite(X.data).all():
                 raise InputError(f"{self.source.name} contains a number that is not finite")
             extras = {"target": y} if "target" in wanted.extra else {}
@@ -145,29 +146,26 @@ def _read_all(source, keep_rows):
 def _load_some(source, keep_rows):
     """Some of the rows; with all columns, also those that are zero in these rows."""
     parts, labels, start, n_columns = [], [], 0, 0
-    with bounded_file(source) as file:
-        while lines := _some_lines(file, _SOME_ROWS, source.budget.longest_line):
-            X, y, _ = _load(io.BytesIO(b"".join(lines)))
-            is_kept = keep_rows(start, y.size, {"target": y}.__getitem__)
-            start, n_columns = start + y.size, max(n_columns, X.shape[1])
-            X = X[is_kept]
-            source.budget.spend(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
-            parts.append(X)
-            labels.append(y[is_kept])
+    for X, y in _parts(source, _SOME_ROWS):
+        is_kept = keep_rows(start, y.size, {"target": y}.__getitem__)
+        start, n_columns = start + y.size, max(n_columns, X.shape[1])
+        X = X[is_kept]
+        source.budget.spend(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+        parts.append(X)
+        labels.append(y[is_kept])
     for X in parts:
         X.resize(X.shape[0], n_columns)
     X = sparse.csr_array(sparse.vstack(parts)) if parts else sparse.csr_array((0, 0))
     return X, np.concatenate([np.zeros(0), *labels]), np.zeros(0)
 
 
-def _iter_columns(source, wanted, chunk_rows):
-    """Read chunks of some features, given by their numbers in the file, and of the labels."""
-    wanted = np.asarray(wanted, dtype=np.int64)
+def _parts(source, n_rows):
+    """Features and labels of some lines at a time."""
     with bounded_file(source) as file:
-        while lines := _some_lines(file, chunk_rows, source.budget.longest_line):
+        while lines := _some_lines(file, n_rows, source.budget.longest_line):
             X, y, _ = _load(io.BytesIO(b"".join(lines)))
             if X.shape[0]:
-                yield _columns(X, wanted), y
+                yield X, y
 
 
 def _some_lines(file, n_lines, n_bytes):
