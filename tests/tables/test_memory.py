@@ -192,7 +192,7 @@ def test_lack_of_memory_never_blames_the_file(tmp_path, error):
     path = tmp_path / "t.csv"
     path.write_text("a,y\n1,2\n", encoding="utf-8")
     expected = pytest.raises(NotEnoughMemory, match=r"not enough memory to read t\.csv")
-    with expected as raised, readable(Source(path)):
+    with expected as raised, readable(Source(path, "csv")):
         raise error
     assert "damaged" not in str(raised.value)
     assert is_about_memory(raised.value)

@@ -8,8 +8,8 @@ from scipy import sparse
 
 from tamis.tables import read_table
 from tamis.tables.columns.missing import MissingWords
+from tamis.tables.formats.registry import open_reader
 from tamis.tables.formats.sampling import SampleSurvey, Sketch
-from tamis.tables.formats.source import Source
 from tamis.tables.reading.row_stream import read_header, survey_rows
 
 
@@ -131,7 +131,7 @@ def test_the_rows_of_a_sample_are_those_of_the_table(suffix, tmp_path):
     path = write(tmp_path / f"t.{suffix}", X, words, labels)
     target = {"npy": "-1", "svm": None}.get(suffix, "y")
     options = {"target": target, "groups": "word" if suffix == "h5ad" else None}
-    header = read_header(Source(path), options)
+    header = read_header(open_reader(path), options)
     sample = survey_rows(path, options, header, 100, 0).draw(header.target, header.groups)
     some = read_table(path, keep_rows=sample, **options)
     whole = read_table(path, **options)

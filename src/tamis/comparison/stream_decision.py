@@ -16,9 +16,9 @@ from os import PathLike
 from typing import Any
 
 from tamis.tables.errors import InputError, NotEnoughMemory
-from tamis.tables.formats.source import Source, available_memory, readable, tell_size
+from tamis.tables.formats.registry import open_reader
+from tamis.tables.formats.source import available_memory, readable, tell_size
 from tamis.tables.reading.row_stream import why_not
-from tamis.tables.reading.sizes import estimate_size
 
 __all__ = ["MODES", "Decision", "decide"]
 
@@ -81,7 +81,9 @@ def decide(
     may take; `recorded`: the decision of an earlier run, which is kept if its file had the same
     size.
     """
-    source = Source(path, reading.get("format"), max_size)
+    options = {name: reading.get(name) for name in ("delimiter", "encoding", "layer")}
+    reader = open_reader(path, reading.get("format"), max_size, **options)
+    source = reader.source
     about: dict[str, Any] = {
         "mode": mode,
         "data": source.name,
@@ -95,15 +97,14 @@ def decide(
                 "folder, or --force to discard its results."
             )
         return Decision(**recorded)
-    reason = why_not(source, reading)
+    reason = why_not(reader, reading)
     if mode == "on" and reason is not None:
         raise InputError(f"--stream on: {reason}.")
     size = None
     if reason is None:
-        options = {name: reading.get(name) for name in ("delimiter", "encoding", "layer")}
         try:
             with readable(source):
-                size = estimate_size(source, **options)
+                size = reader.size()
         except (InputError, NotEnoughMemory):  # reading the table raises it again, or a better one
             if mode == "on":
                 raise

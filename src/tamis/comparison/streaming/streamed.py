@@ -53,8 +53,9 @@ from tamis.comparison.streaming.description import all_rows, describe_stream, sa
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.classifying.unusual import observe
 from tamis.tables.columns.table import Table
+from tamis.tables.formats.registry import open_reader
 from tamis.tables.formats.sampling import RowSample
-from tamis.tables.formats.source import Source, available_memory
+from tamis.tables.formats.source import available_memory
 from tamis.tables.formats.table_file import as_text, from_text, read_arrays, write_arrays
 from tamis.tables.preparing.preparation import Preparation
 from tamis.tables.preparing.streamed_preparation import ColumnSurvey, learn_rows, survey_columns
@@ -216,7 +217,9 @@ def open_stream(
     are discarded; `tell`: called with messages for the user. Returns `table`: the sample;
     `streamed`: None if the sample has all rows.
     """
-    source = Source(path, reading.get("format"))
+    written = {name: reading.get(name) for name in ("format", "delimiter", "encoding", "layer")}
+    reader = open_reader(path, **written)
+    source = reader.source
     assert decision.sample_rows is not None
     store = None
     if folder is not None:
@@ -225,7 +228,7 @@ def open_stream(
         manifest = {"data": digest_file(source.path), "options": given, "versions": versions()}
         store = store_of(folder, manifest, force, tell)
     passes = SavedPasses(store, tell)
-    header = read_header(source, reading)
+    header = read_header(reader, reading)
 
     def survey():
         known = header

@@ -3,10 +3,11 @@
 import math
 import zipfile
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from tamis._array import Matrix, is_sparse
 from tamis._base import large_columns
@@ -14,17 +15,83 @@ from tamis.tables.columns.coded import Coded
 from tamis.tables.columns.raw import RawTable, unique_names
 from tamis.tables.columns.values import TOO_LARGE, as_floats, row_names, strings
 from tamis.tables.errors import InputError, listed
-from tamis.tables.formats.source import COLUMN, WORD, Source, tell_size
+from tamis.tables.formats.reader import NUMBER, Reader, TableSize
+from tamis.tables.formats.source import COLUMN, WORD, tell_size
 
-if TYPE_CHECKING:
-    from tamis.tables.formats.sampling import KeepRows
-
-__all__ = ["checked_csr", "read_npy", "read_npz", "table_bytes"]
+__all__ = ["Npy", "Npz", "checked_csr", "table_bytes"]
 
 _SOME_ROWS = 100_000
 _SPARSE_PARTS = {"format", "shape", "data"}
 _NAMES = ("feature_names", "features", "columns", "var_names")
 _IDS = ("ids", "sample_names", "sample_ids", "obs_names")
+
+
+class Npz(Reader):
+    """An archive of arrays, or a sparse matrix saved by scipy."""
+
+    format, suffixes, magic = "npz", (".npz",), b"PK\x03\x04"
+    can_chunk = True
+
+    def _read(self, keep_rows=None, **words):
+        return _read_npz(self.source, self.transpose)
+
+    def chunks(self, wishes):
+        """The whole file."""
+
+        def start():
+            raw = self._read()
+            y = raw.side.get("y" if wishes.target is None else wishes.target)
+            if y is None and wishes.labels is None:
+                raise InputError(
+                    f"{self.source.name} has no array {wishes.target or 'y'!r} of labels"
+                )
+            yield raw.numeric, y
+
+        raw = self._read()
+        return raw.numeric_names if raw.is_named else None, start
+
+
+class Npy(Reader):
+    """A matrix, or a structured array."""
+
+    format, suffixes, magic = "npy", (".npy",), b"\x93NUMPY"
+    can_stream = can_chunk = True
+
+    def _read(self, keep_rows=None, **words):
+        return _read_npy(self.source, self.transpose, keep_rows)
+
+    def _map(self):
+        return np.load(self.source.path, mmap_mode="r", allow_pickle=False)
+
+    def columns(self) -> tuple[list[str], list[str], bool]:
+        """Fields of a structured array; x0, x1, ... of a matrix."""
+        X = self._map()
+        if X.dtype.names:
+            return list(X.dtype.names), [], True
+        return [f"x{j}" for j in range(X.shape[-1])], [], False
+
+    def chunks(self, wishes):
+        """Rows of the mapped matrix."""
+        X, name = self._map(), self.source.name
+        if X.ndim != 2 or X.dtype.kind not in "biuf":
+            raise InputError(f"{name}: expected a table of numbers, got {X.dtype} {X.shape}")
+        names = self.columns()[0]
+        target, features = wishes.find(names, False, name)
+        at = [names.index(feature) for feature in features]
+        is_all = at == list(range(X.shape[1]))
+
+        def start():
+            for rows in gen_batches(X.shape[0], wishes.rows(len(at), X.dtype.itemsize)):
+                block = np.asarray(X[rows])
+                y = None if target is None else block[:, names.index(target)]
+                yield as_floats(block if is_all else block[:, at], name), y
+
+        return None, start
+
+    def size(self) -> TableSize | None:
+        """As declared by the header."""
+        n_rows, n_columns = self._map().shape[0], len(self.columns()[0])
+        return TableSize(n_rows, n_columns, n_rows * n_columns * NUMBER)
 
 
 def table_bytes(shape: Sequence[int], dtype: np.dtype, transpose: bool = False) -> int:
@@ -113,7 +180,7 @@ def _sparse_of(parts, source, budget, transpose):
     return checked_csr(matrix)
 
 
-def read_npz(source: Source, transpose: bool = False) -> RawTable:
+def _read_npz(source, transpose):
     """Read arrays `X`, `y`, `feature_names`, `ids`, ... or a sparse matrix saved by scipy.
 
     Other arrays with one value per row may be labels, groups or batches.
@@ -214,9 +281,7 @@ def _categorical_of(array, names):
     return [names[j] for j in array.tolist() if 0 <= j < len(names)]
 
 
-def read_npy(
-    source: Source, transpose: bool = False, keep_rows: "KeepRows | None" = None
-) -> RawTable:
+def _read_npy(source, transpose, keep_rows):
     """Read a matrix of numbers, which is mapped and not loaded, or a structured array.
 
     With `keep_rows`, only these rows are loaded.

@@ -1,24 +1,29 @@
 """CSV and TSV: all columns of a file, of which those without any word become one matrix."""
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
 from tamis.tables.columns.coded import Coded, CodedBuilder
+from tamis.tables.columns.missing import MissingWords
 from tamis.tables.columns.raw import RawTable, find_column
+from tamis.tables.columns.table import Columns
 from tamis.tables.columns.values import is_number
-from tamis.tables.errors import EmptyTableError
+from tamis.tables.errors import EmptyTableError, InputError
 from tamis.tables.formats.batches import read_batches, release_unused
+from tamis.tables.formats.lines import unpacking
+from tamis.tables.formats.reader import NUMBER, Reader, TableSize
 from tamis.tables.formats.sampling import KeptRows
-from tamis.tables.formats.source import COLUMN, WORD, Source
+from tamis.tables.formats.source import COLUMN, WORD
 from tamis.tables.formats.text import Dialect, sniff
+from tamis.tables.formats.transposed import read_transposed
 
-if TYPE_CHECKING:
-    from tamis.tables.formats.sampling import KeepRows
+__all__ = ["Csv", "MatrixBuilder", "Tsv", "coded", "expected_rows"]
 
-__all__ = ["MatrixBuilder", "coded", "expected_rows", "read_delimited"]
+# Bytes of a word in memory: a code.
+_CODE = 12
 
 # Blocks of this size are given back to the system as soon as they have been copied.
 _BLOCK_VALUES = 1 << 22
@@ -61,25 +66,112 @@ class MatrixBuilder:
         return matrix
 
 
-def read_delimited(
-    source: Source,
-    missing: frozenset[str],
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    as_written: Collection[str | int] = (),
-    keep_rows: "KeepRows | None" = None,
-) -> RawTable:
-    """Read all columns of a delimited file.
+class Csv(Reader):
+    """A file of delimited text."""
 
-    `source`: the file. `missing`: words that stand for a missing value among numbers; in columns
-    of words they are kept. `delimiter`, `encoding`: as given by the user; None: detected.
-    `as_written`: columns to read as words, even if they look like numbers: labels, names of rows.
-    `keep_rows`: which rows to read; None: all. It may ask for columns that are read as written.
-    Returns `RawTable`: columns whose values are all numbers or missing, also in rows that are not
-    kept; all others as words.
+    format = "csv"
+    suffixes: ClassVar[tuple[str, ...]] = (".csv",)
+    is_text = can_stream = can_chunk = True
+
+    def _sniff(self, **expected):
+        given = {"delimiter": self.delimiter, "encoding": self.encoding}
+        return sniff(self.source, **given, **expected)
+
+    def _read(self, keep_rows, *, as_written, drop, missing):
+        if self.transpose:
+            return read_transposed(self.source, self._sniff(), missing, as_written, drop)
+        return _read_all(self.source, self._sniff(), missing, as_written, keep_rows)
+
+    def _rows(self, wanted, chunk_rows):
+        dialect = self._sniff(expected=wanted.columns, decimal=wanted.missing.decimal)
+        wanted.check(dialect.names, dialect.repeated)
+        position = {name: j for j, name in enumerate(dialect.names)}
+        # Whether a percent has its sign is known from the words only.
+        plain = [name for name in wanted.numbers if name not in wanted.shares]
+        numbers = [position[name] for name in plain]
+        extra = [name for name in wanted.extra if name in position]
+        words = list(dict.fromkeys([*wanted.words, *wanted.shares, *extra]))
+        names = np.array(wanted.numbers, dtype=str)
+        places = [position[name] for name in words]
+        try:
+            missing = wanted.missing
+            batches = read_batches(
+                dialect, numbers, places, missing.spellings, missing.below_detection
+            )
+            for batch in batches:
+                for name in plain:
+                    wanted.refuse_large(name, position[name] in batch.large)
+                for start in range(0, batch.n_rows, chunk_rows):
+                    part = batch.take(start, start + chunk_rows)
+                    for j, rows in part.odd.items():
+                        wanted.count_odd(dialect.names[j], rows.size)
+                    if np.isinf(part.numeric).any():
+                        for k, name in enumerate(plain):
+                            wanted.refuse_infinite(name, part.numeric[:, k])
+                    columns = {name: coded(part.words[k]) for k, name in enumerate(words)}
+                    others = {name: wanted.words_of(name, columns[name]) for name in wanted.words}
+                    # Words as written: an empty one is a word here.
+                    extras = {name: np.asarray(columns[name]) for name in extra}
+                    numeric = part.numeric
+                    for name in wanted.shares:
+                        values = wanted.numbers_of(name, columns[name], dialect.decimal)
+                        numeric = np.insert(numeric, wanted.numbers.index(name), values, axis=1)
+                    yield Columns(numeric, names, others), extras
+        finally:
+            dialect.lines.close()
+
+    def chunks(self, wishes):
+        """Batches of lines."""
+        dialect = self._sniff()
+        target, features = wishes.find(dialect.names, dialect.has_header, self.source.name)
+        places = [dialect.names.index(name) for name in features]
+        words = [] if target is None else [dialect.names.index(target)]
+
+        def start():
+            for batch in read_batches(self._sniff(), places, words, MissingWords(None).spellings):
+                wrong = sorted({*batch.odd, *batch.large})
+                if wrong:
+                    raise InputError(
+                        f"{self.source.name}: column {dialect.names[wrong[0]]!r} has values that "
+                        "are not numbers; name the columns to use with columns=."
+                    )
+                y = None if target is None else np.array(batch.words[0].to_pylist(), dtype=str)
+                for rows in gen_batches(batch.n_rows, wishes.rows(batch.numeric.shape[1])):
+                    yield batch.numeric[rows], None if y is None else y[rows]
+
+        return features if dialect.has_header else None, start
+
+    def columns(self) -> tuple[list[str], list[str], bool]:
+        """As in the header; x0, x1, ... without one."""
+        dialect = self._sniff()
+        dialect.lines.close()
+        return dialect.names, [], dialect.has_header
+
+    def size(self) -> TableSize | None:
+        """From the size of the file and its first rows."""
+        dialect = self._sniff()
+        dialect.lines.close()
+        names, sample = dialect.names, dialect.sample
+        if not sample:
+            raise InputError(f"{self.source.name} has a header and no rows")
+        n_rows = expected_rows(dialect) * unpacking(self.source)
+        last = [row for row in sample if len(row) == len(names)] or sample
+        n_numbers = sum(is_number(word.replace(",", ".")) or not word.strip() for word in last[-1])
+        n_bytes = n_rows * (NUMBER * n_numbers + _CODE * (len(names) - n_numbers))
+        return TableSize(n_rows, len(names), n_bytes)
+
+
+class Tsv(Csv):
+    """A file of text delimited by tabs, or by what is detected."""
+
+    format, suffixes = "tsv", (".tsv", ".tab")
+
+
+def _read_all(source, dialect, missing, as_written, keep_rows):
+    """Read columns whose values are all numbers, also in rows that are not kept; others as words.
+
+    `keep_rows` may ask for columns that are read as written.
     """
-    dialect = sniff(source, delimiter=delimiter, encoding=encoding)
     names, budget = dialect.names, source.budget
     fixed = {find_column(name, names, dialect.has_header) for name in as_written}
     words = {j for j, name in enumerate(names) if name in fixed} | _wordy_columns(dialect, missing)

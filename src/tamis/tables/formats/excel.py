@@ -4,57 +4,66 @@ import csv
 import datetime
 import tempfile
 import zipfile
-from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 
 from tamis.tables.errors import InputError, listed
+from tamis.tables.formats.delimited import Csv
+from tamis.tables.formats.reader import Reader
 from tamis.tables.formats.source import Source
 
-__all__ = ["as_text", "refuse_sheet"]
+__all__ = ["Xlsx"]
 
 
-def refuse_sheet(source: Source, sheet: str | None) -> None:
-    """Raise InputError about a sheet of a file that has none."""
-    if sheet is not None and source.format != "xlsx":
-        raise InputError(f"sheet is for xlsx files, but {source.name} is read as {source.format}")
+class Xlsx(Reader):
+    """A sheet of an Excel file: its name, or its number from 1; by default the first one."""
 
+    format, suffixes = "xlsx", (".xlsx", ".xlsm")
+    is_text = has_sheets = True
 
-@contextmanager
-def as_text(source: Source, sheet: str | None = None) -> Iterator[Source]:
-    """Write a sheet to a temporary CSV file, row by row.
+    @classmethod
+    def recognises(cls, head: bytes) -> bool:
+        """Whether an archive holds a workbook."""
+        is_book = b"xl/" in head or b"[Content_Types]" in head
+        return is_book and head.startswith(b"PK\x03\x04")
 
-    `source`: a file of any format. `sheet`: name of the sheet, or its number from 1; None: the
-    first one. Yields `Source`: the CSV file under the name of the Excel file; a file of another
-    format as it is.
-    """
-    if source.format != "xlsx":
-        refuse_sheet(source, sheet)
-        yield source
-        return
-    try:
-        import openpyxl
-    except ImportError as error:
-        raise InputError(
-            f"reading {source.name} needs openpyxl: pip install 'tamis[excel]'"
-        ) from error
-    with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
-        path = Path(folder, "sheet.csv")
-        with open(source.path, "rb") as file:
-            with zipfile.ZipFile(file) as archive:
-                # What the archive declares; more than that is never unpacked.
-                n_bytes = sum(entry.file_size for entry in archive.infolist())
-            source.budget.spend(n_bytes, is_all=True)
-            source.budget.spent = 0
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-            _write(_find(book, sheet, source.name), path)
-            book.close()
-        if path.stat().st_size == 0:
-            raise InputError(f"{source.name}: the sheet is empty")
-        text = Source(path, "csv")
-        text.name, text.budget = source.name, source.budget
-        yield text
+    @contextmanager
+    def _as_csv(self):
+        """Write the sheet to a temporary CSV file, row by row; messages name the Excel file."""
+        source = self.source
+        try:
+            import openpyxl
+        except ImportError as error:
+            raise InputError(
+                f"reading {source.name} needs openpyxl: pip install 'tamis[excel]'"
+            ) from error
+        with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
+            path = Path(folder, "sheet.csv")
+            with open(source.path, "rb") as file:
+                with zipfile.ZipFile(file) as archive:
+                    # What the archive declares; more than that is never unpacked.
+                    n_bytes = sum(entry.file_size for entry in archive.infolist())
+                source.budget.spend(n_bytes, is_all=True)
+                source.budget.spent = 0
+                book = openpyxl.load_workbook(
+                    file, read_only=True, data_only=True, keep_links=False
+                )
+                _write(_find(book, self.sheet, source.name), path)
+                book.close()
+            if path.stat().st_size == 0:
+                raise InputError(f"{source.name}: the sheet is empty")
+            text = Source(path, "csv", None, source.formats)
+            text.name, text.budget = source.name, source.budget
+            yield Csv(text, self.delimiter, self.encoding, transpose=self.transpose)
+
+    def _read(self, keep_rows, **words):
+        with self._as_csv() as text:
+            return text._read(keep_rows, **words)
+
+    def _rows(self, wanted, chunk_rows):
+        with self._as_csv() as text:
+            yield from text._rows(wanted, chunk_rows)
 
 
 def _find(book, sheet, source):

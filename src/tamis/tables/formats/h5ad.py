@@ -2,11 +2,11 @@
 
 from contextlib import AbstractContextManager
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils import gen_batches
 
 from tamis._array import Matrix
 from tamis.tables.columns.coded import as_objects
@@ -14,30 +14,85 @@ from tamis.tables.columns.raw import RawTable, unique_names
 from tamis.tables.columns.values import as_floats, row_names
 from tamis.tables.errors import InputError, listed
 from tamis.tables.formats.arrays import checked_csr, table_bytes
-from tamis.tables.formats.source import COLUMN, WORD, Source
+from tamis.tables.formats.reader import Reader, TableSize, raw_rows
+from tamis.tables.formats.source import COLUMN, WORD, Source, readable
 
-if TYPE_CHECKING:
-    from tamis.tables.formats.sampling import KeepRows
-
-__all__ = ["NotInRowsError", "open_h5ad", "read_h5ad"]
+__all__ = ["H5ad", "NotInRowsError", "open_h5ad"]
 
 # Values of a part that is read at once.
 _PART_VALUES = 20e6
 
 
-def read_h5ad(
-    source: Source,
-    layer: str | None = None,
-    transpose: bool = False,
-    keep_rows: "KeepRows | None" = None,
-) -> RawTable:
-    """Read the matrix `X` or a layer, the names in ``var``, and the columns of ``obs``.
+class H5ad(Reader):
+    """The matrix `X` or a layer, the names in ``var``, and the columns of ``obs``."""
 
-    `source`: the file. `layer`: layer to read instead of ``X``; "raw" for ``raw/X``. `transpose`:
-    raises an error: in these files the samples are always in rows. `keep_rows`: which rows to
-    read; None: all. Returns `RawTable`: its `side` holds the columns of ``obs``, its `ids` their
-    index.
-    """
+    format, suffixes, magic = "h5ad", (".h5ad",), b"\x89HDF"
+    has_layers = can_stream = can_chunk = True
+
+    def _read(self, keep_rows, **words):
+        return _read_all(self.source, self.layer, self.transpose, keep_rows)
+
+    def _rows(self, wanted, chunk_rows):
+        try:
+            opened = open_h5ad(self.source, self.layer)
+        except NotInRowsError:
+            yield from raw_rows(self.read(), wanted, chunk_rows)
+            return
+        with opened as file:
+            side = [name for name in wanted.extra if name in file.side]
+            with_ids = file.has_ids and "ids" in wanted.extra
+            for rows in gen_batches(file.shape[0], chunk_rows):
+                raw = RawTable(
+                    file.rows(rows),
+                    file.columns,
+                    side={name: file.obs(name, rows) for name in side},
+                    ids=file.ids(rows) if with_ids else None,
+                    repeated=file.repeated,
+                )
+                yield from raw_rows(raw, wanted, chunk_rows)
+
+    def chunks(self, wishes):
+        """Rows on the disk."""
+        has_labels = wishes.labels is not None
+
+        def start():
+            with open_h5ad(self.source, self.layer) as file:
+                step = wishes.rows(None if file.is_sparse else file.shape[1])
+                for rows in gen_batches(file.shape[0], step):
+                    yield file.rows(rows), None if has_labels else file.labels(wishes.target, rows)
+
+        with open_h5ad(self.source, self.layer) as file:
+            if not has_labels:
+                file.labels(wishes.target, slice(0, 0))
+            return file.names, start
+
+    def why_not(self, groups: str | None = None) -> str | None:
+        """Because the matrix is stored by columns."""
+        try:
+            with readable(self.source):
+                open_h5ad(self.source, self.layer).__exit__()
+        except NotInRowsError as error:
+            return str(error)
+        except InputError:  # reading the table says what is wrong with it
+            return None
+        return None
+
+    def columns(self) -> tuple[list[str], list[str], bool]:
+        """Names in ``var``, and columns of ``obs``."""
+        with open_h5ad(self.source, self.layer) as file:
+            return file.columns, file.side, file.names is not None
+
+    def size(self) -> TableSize | None:
+        """Of the matrix; None if its rows cannot be read one after the other."""
+        try:
+            with open_h5ad(self.source, self.layer) as file:
+                return TableSize(file.shape[0], file.shape[1], file.n_bytes)
+        except NotInRowsError:
+            return None
+
+
+def _read_all(source, layer, transpose, keep_rows):
+    """Read the columns of ``obs`` as those of `side`, and their index as `ids`."""
     try:
         import h5py
     except ImportError as error:
@@ -70,15 +125,13 @@ def read_h5ad(
 
 
 def _read_some(source, layer, keep_rows):
-    """`read_h5ad` of some rows."""
+    """`_read_all` of some rows."""
     with open_h5ad(source, layer) as file:
-        n_rows = file.shape[0]
         step = max(1, int(_PART_VALUES // max(1, file.shape[1])))
         parts, ids = [], []
         side: dict[str, list] = {name: [] for name in file.side}
-        for start in range(0, n_rows, step):
-            rows = slice(start, min(start + step, n_rows))
-            is_kept = keep_rows(start, rows.stop - start, partial(file.obs, rows=rows))
+        for rows in gen_batches(file.shape[0], step):
+            is_kept = keep_rows(rows.start, rows.stop - rows.start, partial(file.obs, rows=rows))
             if not is_kept.any():
                 continue
             part = file.rows(rows)[is_kept]
@@ -106,8 +159,8 @@ class NotInRowsError(InputError):
 class open_h5ad(AbstractContextManager):
     """An h5ad file of which rows are read from the disk.
 
-    `source`: the file; `layer`: as in `read_h5ad`. `names`: of the columns; `repeated`: names that
-    several columns share.
+    `source`, `layer`: as in `read_table`. `names`: of the columns; `repeated`: names that several
+    columns share.
     """
 
     def __init__(self, source: Source, layer: str | None = None) -> None:

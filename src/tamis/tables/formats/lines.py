@@ -11,9 +11,9 @@ from threading import Lock
 from typing import Any
 
 from tamis.tables.errors import InputError
-from tamis.tables.formats.source import FORMATS, Source, packing_of, unpacked
+from tamis.tables.formats.source import Source, packing_of, unpacked
 
-__all__ = ["TextLines", "Utf8Stream", "bounded_file"]
+__all__ = ["TextLines", "Utf8Stream", "bounded_file", "unpacking"]
 
 _BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -79,6 +79,17 @@ def bounded_file(source: Source, most: int | None = None) -> io.BufferedReader:
     `source`: the file. `most`: largest size of the unpacked content in bytes; None: unlimited.
     """
     return io.BufferedReader(_Bounded(source, most), 1 << 18)
+
+
+def unpacking(source: Source) -> float:
+    """How many bytes a byte of a compressed file becomes, from its beginning."""
+    with open(source.path, "rb") as file:
+        packing = packing_of(file.read(4))
+        file.seek(0)
+        if packing is None:
+            return 1.0
+        n_bytes = len(unpacked(file, packing).read(1 << 22))
+        return n_bytes / max(1, min(file.tell(), source.path.stat().st_size))
 
 
 class Utf8Stream(io.RawIOBase):
@@ -222,6 +233,6 @@ class TextLines:
         if b"\0" in head and not (encoding and "16" in encoding):
             raise InputError(
                 f"{self.source.name} is not text (it contains zero bytes): specify --format, one"
-                f" of {', '.join(FORMATS)}"
+                f" of {', '.join(self.source.formats)}"
             )
         return encoding or "utf-8"

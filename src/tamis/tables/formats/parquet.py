@@ -1,25 +1,59 @@
 """Parquet files, read with pyarrow."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tamis._base import LARGEST_INTEGER
 from tamis.tables.columns.coded import CodedBuilder, as_objects
 from tamis.tables.columns.raw import RawTable, unique_names
 from tamis.tables.errors import EmptyTableError, InputError, listed
-from tamis.tables.formats.source import COLUMN, WORD, Source
+from tamis.tables.formats.reader import NUMBER, Reader, TableSize
+from tamis.tables.formats.source import COLUMN, WORD
 
-if TYPE_CHECKING:
-    from tamis.tables.formats.sampling import KeepRows
-
-__all__ = ["iter_parquet", "numeric_batches", "read_parquet", "table_batches"]
+__all__ = ["Parquet", "table_chunks"]
 
 _CHUNK_ROWS, _CHUNK_VALUES = 1 << 16, 1 << 23
 _BUFFER = 1 << 20
+
+
+class Parquet(Reader):
+    """A parquet file."""
+
+    format, suffixes, magic = "parquet", (".parquet", ".pq"), b"PAR1"
+    can_transpose, can_stream, can_chunk = False, True, True
+
+    def _read(self, keep_rows, **words):
+        return _read_all(self.source, keep_rows)
+
+    def _rows(self, wanted, chunk_rows):
+        with _open(self.source.path) as file:
+            names = _Names(file.schema_arrow)
+            known = [name for name in names.unique if names.kinds[name] is not None]
+            wanted.check(known, names.repeated)
+            columns = [name for name in dict.fromkeys(wanted.needed) if name in set(known)]
+            for batch in names.batches(file, columns, chunk_rows):
+                some = {name: _values(_exact(batch.column(name))) for name in columns}
+                extras = {name: some[name] for name in wanted.extra_in(some)}
+                yield wanted.from_columns(some), extras
+
+    def chunks(self, wishes):
+        """Some rows of a row group at a time."""
+        return _chunks(*_numeric_batches(self.source), wishes, self.source.name)
+
+    def columns(self) -> tuple[list[str], list[str], bool]:
+        """All columns."""
+        return _numeric_batches(self.source)[0], [], True
+
+    def size(self) -> TableSize | None:
+        """As declared by the metadata."""
+        from pyarrow import parquet
+
+        with parquet.ParquetFile(self.source.path) as file:
+            n_rows, n_columns = file.metadata.num_rows, len(file.schema_arrow.names)
+        return TableSize(n_rows, n_columns, n_rows * n_columns * NUMBER)
 
 
 @contextmanager
@@ -172,11 +206,10 @@ def _merged(batches, n_rows):
         yield from joined()
 
 
-def read_parquet(source: Source, keep_rows: "KeepRows | None" = None) -> RawTable:
+def _read_all(source, keep_rows):
     """Read booleans and numbers as numbers; strings, categories and dates as words.
 
-    `source`: the file. `keep_rows`: which rows to read; None: all. Returns `RawTable`: columns of
-    integers that are not exact as floats, in whichever row, are words.
+    Columns of integers that are not exact as floats, in whichever row, are words.
     """
     with _open(source.path) as file:
         names = _Names(file.schema_arrow)
@@ -260,23 +293,13 @@ def _kept(batches, rows):
         yield batch, kept
 
 
-def iter_parquet(
-    source: Source,
-    wanted: Sequence[str],
-    chunk_rows: int,
-    check: Callable[[list[str], list[str]], None],
-) -> Iterator[dict[str, NDArray]]:
-    """Read chunks of some columns; `check` is called first, with all names and repeated ones."""
-    with _open(source.path) as file:
-        names = _Names(file.schema_arrow)
-        known = [name for name in names.unique if names.kinds[name] is not None]
-        check(known, names.repeated)
-        columns = [name for name in dict.fromkeys(wanted) if name in set(known)]
-        for batch in names.batches(file, columns, chunk_rows):
-            yield {name: _values(_exact(batch.column(name))) for name in columns}
+def _chunks(names, start, wishes, name):
+    target, features = wishes.find(names, True, name)
+    n_rows = wishes.rows(len(features))
+    return features, lambda: start(target, features, n_rows)
 
 
-def numeric_batches(source: Source) -> tuple[list[str], Callable[..., Iterator[tuple]]]:
+def _numeric_batches(source):
     """Names of the columns, and a function that starts reading.
 
     It takes the target (or None), the features and the number of rows of a batch, and yields
@@ -294,8 +317,8 @@ def numeric_batches(source: Source) -> tuple[list[str], Callable[..., Iterator[t
     return names.unique, start
 
 
-def table_batches(table: Any) -> tuple[list[str], Callable[..., Iterator[tuple]]]:
-    """`numeric_batches` of an object with an Arrow stream."""
+def table_chunks(table: Any, wishes: Any) -> tuple[list[str], Callable[[], Iterator[tuple]]]:
+    """`Reader.chunks` of an object with an Arrow stream."""
     try:
         import pyarrow as pa
     except ImportError as error:
@@ -318,7 +341,7 @@ def table_batches(table: Any) -> tuple[list[str], Callable[..., Iterator[tuple]]
                 part = batch.slice(first, n_rows)
                 yield _numbers_and_labels(part, target, features, "the table")
 
-    return list(schema.names), start
+    return _chunks(list(schema.names), start, wishes, "the table")
 
 
 def _numbers_and_labels(batch, target, features, name):

@@ -6,7 +6,7 @@ import io
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from os import R_OK, PathLike, access
@@ -17,7 +17,6 @@ from tamis.tables.errors import InputError, NotEnoughMemory, is_about_memory
 
 __all__ = [
     "COLUMN",
-    "FORMATS",
     "WORD",
     "Budget",
     "Source",
@@ -30,37 +29,8 @@ __all__ = [
     "unpacked",
 ]
 
-FORMATS = ("csv", "tsv", "xlsx", "svmlight", "npz", "npy", "parquet", "h5ad")
-
-_FORMAT_OF_SUFFIX = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".xlsx": "xlsx",
-    ".xlsm": "xlsx",
-    ".svm": "svmlight",
-    ".libsvm": "svmlight",
-    ".svmlight": "svmlight",
-    ".npz": "npz",
-    ".npy": "npy",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".h5ad": "h5ad",
-}
-_FORMAT_OF_MAGIC = {
-    b"PK\x03\x04": "npz",
-    b"\x93NUMPY": "npy",
-    b"PAR1": "parquet",
-    b"\x89HDF": "h5ad",
-}
 _MAGIC_OF_PACKING = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "zstd": b"\x28\xb5\x2f\xfd"}
-_PACKED = (".gz", ".bz2", ".zst")
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z\d+.-]+://")
-# How JSON files begin, unlike nearly every table.
-_JSON = re.compile(r"^\s*(\{\s*[\"}]|\[\s*[\[{\"\]])")
-_SVMLIGHT_LINE = re.compile(
-    r"^[-+]?[\d.]+([eE][-+]?\d+)?(\s+qid:\d+)?(\s+\d+:[-+\d.eE]+)+\s*(#.*)?$"
-)
 #: Bytes that a column needs in addition to its values (its name, several times), and a word.
 COLUMN, WORD = 400, 60
 # Longest line of a table in bytes; and the bytes of memory per byte of text while it is parsed.
@@ -241,51 +211,23 @@ def _similar(path):
 class Source:
     """A file to read: its path, its format, and the memory that its table may take.
 
-    `path`: the file. `format`: one of `FORMATS`; None: detected from the name of the file, or else
-    from its content. `max_size`: bytes of memory that its table may use; None: half of what is
-    available. `path`: the file, which exists; `name`: its name, for messages; `format`: one of
-    `FORMATS`; `budget`: memory that its table may use.
+    `max_size`: bytes of memory; None: half of what is available. `path`: the file, which exists;
+    `name`: its name, for messages; `formats`: all formats, for messages.
     """
 
     def __init__(
-        self, path: str | PathLike, format: str | None = None, max_size: int | None = None
+        self,
+        path: str | PathLike,
+        format: str,
+        max_size: int | None = None,
+        formats: Iterable[str] = (),
     ):
-        if format is not None and format not in FORMATS:
-            raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
         self.path = check_path(path)
         self.name = self.path.name or str(path)
-        self.format = "a table"
-        if format is None:
-            with readable(self):
-                format = self._detect_format()
-        self.format = format
+        self.format, self.formats = format, formats
         self.budget = Budget(self.name, max_size)
 
-    def _detect_format(self):
-        suffixes = [suffix.lower() for suffix in self.path.suffixes]
-        if suffixes and suffixes[-1] in _PACKED:
-            suffixes.pop()
-        if suffixes and suffixes[-1] in _FORMAT_OF_SUFFIX:
-            return _FORMAT_OF_SUFFIX[suffixes[-1]]
-        if suffixes and suffixes[-1] in (".xls", ".xlsb", ".ods"):
-            raise InputError(f"{self.name} is a spreadsheet: save it as xlsx or CSV first")
-        head = self._head()
-        is_json = suffixes and suffixes[-1] in (".json", ".jsonl", ".ndjson")
-        if is_json or _JSON.match(head.decode("latin-1")):
-            raise InputError(
-                f"{self.name} is JSON, not a table: convert it first, for instance with"
-                " pandas.read_json(...).to_csv(...)"
-            )
-        if head.startswith(b"PK\x03\x04") and (b"xl/" in head or b"[Content_Types]" in head):
-            return "xlsx"
-        for magic, format in _FORMAT_OF_MAGIC.items():
-            if head.startswith(magic):
-                return format
-        lines = (line.strip() for line in head.decode("latin-1").split("\n"))
-        first = next((line for line in lines if line and not line.startswith("#")), "")
-        return "svmlight" if _SVMLIGHT_LINE.match(first) else "csv"
-
-    def _head(self, n_bytes=1 << 16):
+    def head(self, n_bytes: int = 1 << 16) -> bytes:
         """The first bytes of the content, which may be compressed."""
         with open(self.path, "rb") as file:
             packing = packing_of(file.read(4))

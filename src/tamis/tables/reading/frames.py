@@ -25,8 +25,8 @@ from tamis.tables.columns.sample_weights import parse_weights, scale_weights, us
 from tamis.tables.columns.table import Columns, Table
 from tamis.tables.columns.times import read_times
 from tamis.tables.columns.values import strings
+from tamis.tables.columns.wanted import Wanted
 from tamis.tables.errors import InputError, listed
-from tamis.tables.reading.wanted import Wanted
 
 __all__ = ["as_raw", "as_table", "is_frame", "read_columns"]
 

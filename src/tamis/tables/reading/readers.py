@@ -10,8 +10,7 @@ from tamis.tables.columns.raw import RawTable
 from tamis.tables.columns.roles import Wishes, assign_roles
 from tamis.tables.columns.table import Table
 from tamis.tables.errors import InputError, in_python
-from tamis.tables.formats.excel import as_text
-from tamis.tables.formats.source import Source, readable
+from tamis.tables.formats.registry import open_reader
 from tamis.tables.reading.targets import read_labels
 
 if TYPE_CHECKING:
@@ -205,7 +204,7 @@ read_for_command: Callable[..., Table] = unwrap(read_table)
 
 
 def read_raw(
-    path: str | PathLike | Source,
+    path: str | PathLike,
     *,
     format: str | None = None,
     delimiter: str | None = None,
@@ -227,44 +226,6 @@ def read_raw(
     `missing`: words that stand for a missing value among numbers; in columns of words they are
     kept. Returns `RawTable`: the columns.
     """
-    source = path if isinstance(path, Source) else Source(path, format, max_size)
-    format = source.format
-    if layer is not None and format != "h5ad":
-        raise InputError(f"layer is for h5ad files, but {source.name} is read as {format}")
-    if transpose and format in ("svmlight", "parquet"):
-        raise InputError(f"transpose is for CSV, TSV, npz and npy files, not for {format}")
-    with readable(source), as_text(source, sheet) as text:
-        if text.format in ("csv", "tsv") and transpose:
-            from tamis.tables.formats.transposed import read_transposed
-
-            return read_transposed(text, missing, delimiter, encoding, as_written, drop)
-        if text.format in ("csv", "tsv"):
-            from tamis.tables.formats.delimited import read_delimited
-
-            return read_delimited(
-                text,
-                missing,
-                delimiter=delimiter,
-                encoding=encoding,
-                as_written=as_written,
-                keep_rows=keep_rows,
-            )
-        if format == "svmlight":
-            from tamis.tables.formats.svmlight import read_svmlight
-
-            return read_svmlight(source, keep_rows)
-        if format == "npz":
-            from tamis.tables.formats.arrays import read_npz
-
-            return read_npz(source, transpose)
-        if format == "npy":
-            from tamis.tables.formats.arrays import read_npy
-
-            return read_npy(source, transpose, keep_rows)
-        if format == "parquet":
-            from tamis.tables.formats.parquet import read_parquet
-
-            return read_parquet(source, keep_rows)
-        from tamis.tables.formats.h5ad import read_h5ad
-
-        return read_h5ad(source, layer, transpose, keep_rows)
+    written = {"delimiter": delimiter, "encoding": encoding, "layer": layer, "sheet": sheet}
+    reader = open_reader(path, format, max_size, transpose=transpose, **written)
+    return reader.read(keep_rows, as_written=as_written, drop=drop, missing=missing)

@@ -22,9 +22,8 @@ from tamis.tables.columns.table import Columns, Table
 from tamis.tables.columns.values import match_labels
 from tamis.tables.errors import InputError, listed, require_names
 from tamis.tables.formats.batches import release_unused
+from tamis.tables.formats.reader import Reader
 from tamis.tables.formats.sampling import MOST_LABELS, RowSample, SampleSurvey
-from tamis.tables.formats.source import Source, readable
-from tamis.tables.formats.text import sniff
 from tamis.tables.reading.rows import read_rows
 
 __all__ = ["Header", "RowChunk", "RowStream", "read_header", "survey_rows", "why_not"]
@@ -34,30 +33,18 @@ _CHUNK_VALUES = 1_000_000
 _READING = ("format", "delimiter", "encoding", "layer")
 
 
-def why_not(source: Source, options: Mapping[str, Any]) -> str | None:
+def why_not(reader: Reader, options: Mapping[str, Any]) -> str | None:
     """Why a file cannot be read some rows at a time; None if it can.
 
     `options`: of `read_table`.
     """
-    if source.format in ("xlsx", "npz"):
-        return f"{source.format} files are read as a whole; save the table as CSV or parquet"
+    if not reader.can_stream:
+        return f"{reader.format} files are read as a whole; save the table as CSV or parquet"
     if options.get("transpose"):
         return "a table with features in rows (--transpose) is read as a whole"
     if options.get("target_file"):
         return "labels of a separate file (--target-file) are joined in memory"
-    if source.format == "svmlight" and options.get("groups"):
-        return "groups of an svmlight file are read as a whole"
-    if source.format == "h5ad":
-        from tamis.tables.formats.h5ad import NotInRowsError, open_h5ad
-
-        try:
-            with readable(source):
-                open_h5ad(source, options.get("layer")).__exit__()
-        except NotInRowsError as error:
-            return str(error)
-        except InputError:  # reading the table says what is wrong with it
-            return None
-    return None
+    return reader.why_not(options.get("groups"))
 
 
 @dataclass(frozen=True)
@@ -69,13 +56,12 @@ class Header:
     weights: str | None
 
 
-def read_header(source: Source, options: Mapping[str, Any]) -> Header:
+def read_header(reader: Reader, options: Mapping[str, Any]) -> Header:
     """Find the columns of labels, groups and weights, given by their names or positions.
 
     `options`: of `read_table`, with "target".
     """
-    names, side, is_named = _names(source, options)
-    own = "target" if source.format == "svmlight" else None
+    names, side, is_named = reader.columns()
 
     def find(role):
         given = options.get(role)
@@ -86,36 +72,12 @@ def read_header(source: Source, options: Mapping[str, Any]) -> Header:
             require_names([str(given)], [*names, *side], role)
         return found
 
-    target = own if options.get("target") is None else find("target")
+    target = reader.own_target if options.get("target") is None else find("target")
     if target is None:
         raise InputError(
             f"specify the label column with --target, such as {listed([*side, *names][-5:])}"
         )
     return Header(target, find("groups"), find("weights"))
-
-
-def _names(source, options):
-    """Names of the features, names of other columns, and whether features have names."""
-    if source.format in ("csv", "tsv"):
-        given = {name: options.get(name) for name in ("delimiter", "encoding")}
-        dialect = sniff(source, **given)
-        dialect.lines.close()
-        return dialect.names, [], dialect.has_header
-    if source.format == "parquet":
-        from tamis.tables.formats.parquet import numeric_batches
-
-        return numeric_batches(source)[0], [], True
-    if source.format == "npy":
-        X = np.load(source.path, mmap_mode="r", allow_pickle=False)
-        if X.dtype.names:
-            return list(X.dtype.names), [], True
-        return [f"x{j}" for j in range(X.shape[-1])], [], False
-    if source.format == "h5ad":
-        from tamis.tables.formats.h5ad import open_h5ad
-
-        with open_h5ad(source, options.get("layer")) as file:
-            return file.columns, file.side, file.names is not None
-    return [], ["target"], True
 
 
 def survey_rows(

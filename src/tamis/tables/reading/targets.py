@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from tamis.tables.columns.raw import RawTable
 from tamis.tables.columns.values import canonical
 from tamis.tables.errors import InputError, counted, listed, require_names
-from tamis.tables.formats.source import WORD, Source, readable
+from tamis.tables.formats.registry import open_reader
+from tamis.tables.formats.source import WORD, readable
 from tamis.tables.formats.text import records, sniff, split
 
 __all__ = ["read_labels"]
@@ -34,7 +35,7 @@ def read_labels(
     `labels` (n_rows,): one per row, as written; `used_id`: column of `raw` whose names were
     matched.
     """
-    source = Source(path, "csv", max_size)
+    source = open_reader(path, "csv", max_size).source
     rows = []
     with readable(source):
         dialect = sniff(source, encoding=encoding)
