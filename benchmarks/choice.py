@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -125,7 +126,7 @@ def measure(name, split, data_home, n_jobs):
     dataset = Table(table, {}, y[train], "y")
     problem = make_problem(dataset, *lay_out(table, {}))
     comparison = cross_validate(problem, TEXT_METHODS if name in WORDS else METHODS, n_jobs)
-    comparison.data = dataset
+    comparison = replace(comparison, data=dataset)
     candidates = comparison.candidates
     held_out = Columns(X[test], table.numeric_names)
     record = {}

@@ -233,3 +233,33 @@ def test_a_kernel_that_was_interrupted_while_it_was_made_is_made_anew(monkeypatc
         with pytest.raises(KeyboardInterrupt):
             add_three(1)
     assert add_three(1) == 4
+
+
+def test_what_an_earlier_version_has_left_in_the_cache_is_compiled_anew(tmp_path):
+    module = textwrap.dedent(
+        """
+        from typing import NamedTuple
+        import numpy as np
+        from tamis._compile import compiled
+
+        class NAME(NamedTuple):
+            x: np.ndarray
+
+        @compiled
+        def total(pair):
+            return pair.x.sum()
+
+        print(total(NAME(np.ones(3))))
+        """
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    environment["PYTHONPATH"] = str(tmp_path)
+    for name in ("Old", "New"):
+        (tmp_path / "kernels.py").write_text(module.replace("NAME", name))
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", "import kernels"],
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout == "3.0\n", done.stderr

@@ -106,7 +106,7 @@ class Kernel:
 
 def _compile_once(dispatcher, signature):
     """Compile, unless another process is at it: then wait, and load what it has compiled."""
-    compile = functools.partial(type(dispatcher).compile, dispatcher, signature)
+    compile = functools.partial(_compile, dispatcher, signature)
     folder = dispatcher.stats.cache_path
     if fcntl is None or folder is None or getattr(_compiling, "is_inside", False):
         return compile()  # a kernel inside another one belongs to that one's lock
@@ -126,6 +126,15 @@ def _compile_once(dispatcher, signature):
             _compiling.is_inside = False
             with contextlib.suppress(OSError):  # here: a forked child may hold the file open
                 fcntl.flock(lock, fcntl.LOCK_UN)
+
+
+def _compile(dispatcher, signature):
+    """Compile or load; what an earlier version has left in the cache may name classes it had."""
+    try:
+        return type(dispatcher).compile(dispatcher, signature)
+    except (AttributeError, ImportError):
+        dispatcher._cache.flush()
+        return type(dispatcher).compile(dispatcher, signature)
 
 
 def _names(code):

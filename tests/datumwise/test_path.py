@@ -140,3 +140,21 @@ def test_rows_are_asked_for_required_columns_only_and_a_narrow_model_has_just_th
         assert_allclose(narrow.feature_importances_, whole.feature_importances_[required])
     assert path.features(2).size < path.required(2).size
     assert path.required(0).size < 30
+
+
+@pytest.mark.parametrize("max_features", [0, 2, None])
+def test_a_narrow_linear_policy_does_the_same(max_features):
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 2
+    X = rng.normal(size=(80, 6))
+    X[:, :2] += y[:, None]
+    groups = {"pair": [0, 4], **{f"f{j}": [j] for j in (1, 2, 3, 5)}}
+    model = DatumWiseClassifier(
+        feature_groups=groups, max_features=max_features, **LEARNERS["linear"]
+    )
+    path = model.fit_path(X, y, [0.03])
+    whole, required = path.model(0), path.required(0)
+    columns = required if required.size else np.array([3])  # a model has at least one column
+    narrow = narrow_datum_wise(whole, columns)
+    assert_allclose(narrow.predict_proba(X[:, columns]), whole.predict_proba(X))
+    assert_array_equal(narrow.acquire(X[:, columns]).mask, whole.acquire(X).mask[:, columns])

@@ -97,6 +97,25 @@ class LinearPolicy:
         """The blocks that some sample can be asked for: any, if the budgets allow one."""
         return self.blocks if self.max_blocks else self.blocks[:0]
 
+    def narrow(self, columns: NDArray, block_of: NDArray) -> LinearPolicy:
+        """The same policy for samples of some columns only: see `ForestPolicy.narrow`."""
+        if not self.reachable.size:  # nothing is ever asked for
+            rest = np.arange(self.n_classes)
+            none = np.empty((0, rest.size))
+            return replace(
+                self,
+                bias=self.bias[rest],
+                for_known=none,
+                for_value=none,
+                blocks=self.blocks[:0],
+                columns=self.columns[:0],
+                block_of=self.block_of[:0],
+                scaling=self.scaling[:, :0],
+                costs=self.costs[:0],
+            )
+        blocks = np.searchsorted(np.unique(block_of), self.blocks)
+        return replace(self, blocks=blocks, columns=np.searchsorted(columns, self.columns))
+
     def run(self, X: NDArray, status: NDArray, trace: bool = False) -> Run:
         """Ask for blocks and classify.
 

@@ -27,7 +27,17 @@ from tamis._base import (
 from tamis.primal_dual.standardized import Standardized
 from tamis.primal_dual.training import Scaling
 
-__all__ = ["Evaluate", "Gather", "Look", "Moments", "Prepare", "Reader", "Square", "Sums", "add"]
+__all__ = [
+    "BlockReader",
+    "Evaluate",
+    "Gather",
+    "Look",
+    "Moments",
+    "Prepare",
+    "Square",
+    "Sums",
+    "add",
+]
 
 
 def add(one: Any, other: Any) -> Any:
@@ -36,7 +46,7 @@ def add(one: Any, other: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Reader:
+class BlockReader:
     """Checks a block, encodes its labels and drops rows without weight."""
 
     estimator: Any  # not fitted
@@ -162,7 +172,7 @@ def _of_both(choose, one, other):
 class Look:
     """The first pass."""
 
-    reader: Reader
+    reader: BlockReader
 
     def __call__(self, number: int, X: Any, y: Any, sample_weight: Any) -> Moments:
         """The moments of a block."""
@@ -215,7 +225,7 @@ def _squares_about(X, mean, weights):
 class Prepare:
     """Standardizes a block, or some of its columns."""
 
-    reader: Reader
+    reader: BlockReader
     scaling: Scaling  # of all columns
     columns: NDArray | None = None  # which to take, ascending; None for all
 

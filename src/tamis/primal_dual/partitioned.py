@@ -24,7 +24,15 @@ from tamis._passes import NO_ROWS, Passes
 from tamis.primal_dual._accelerated import descend
 from tamis.primal_dual._parameters import check_feature_weights, check_number, check_radius
 from tamis.primal_dual.balls import used_rows
-from tamis.primal_dual.block_tasks import Evaluate, Gather, Look, Moments, Prepare, Reader, add
+from tamis.primal_dual.block_tasks import (
+    BlockReader,
+    Evaluate,
+    Gather,
+    Look,
+    Moments,
+    Prepare,
+    add,
+)
 from tamis.primal_dual.head import fit_head, resolve_head
 from tamis.primal_dual.history import History
 from tamis.primal_dual.problem import BallProblem, Dual, Pair, Primal
@@ -112,7 +120,7 @@ class _Rows:
     """The rows, wherever they are."""
 
     passes: Passes
-    reader: Reader
+    reader: BlockReader
     scaling: Scaling
     moments: Moments
     # data, problem: with one row per class, its mean, that has the weight of the class: the value,
@@ -164,7 +172,7 @@ class _Rows:
 def _first_pass(estimator, passes, max_bytes):
     """Classes, weights and standardization; sets what the estimator knows of its input."""
     plain = clone(estimator)
-    moments = passes.run(Look(Reader(plain)), add)
+    moments = passes.run(Look(BlockReader(plain)), add)
     if moments is None:
         raise ValueError(NO_ROWS)
     moments = moments.in_units()
@@ -182,7 +190,7 @@ def _first_pass(estimator, passes, max_bytes):
     sizes = moments.weight * class_weight
     data = TrainingData(matrix, codes, n_classes, sizes, codes, scaling.mean, scaling.scale)
     problem = estimator._problem(data, estimator.radius)
-    reader = Reader(plain, moments.classes, class_weight, moments.weights.unit)
+    reader = BlockReader(plain, moments.classes, class_weight, moments.weights.unit)
     return _Rows(passes, reader, scaling, moments, data, problem, max_bytes)
 
 
