@@ -7,12 +7,12 @@ from tamis import read_chunks, read_table
 from tamis.comparison.stream_decision import decide
 from tamis.tables.columns.raw import RawTable
 from tamis.tables.errors import InputError
-from tamis.tables.formats.reader import Reader
+from tamis.tables.formats.reader import FormatReader
 from tamis.tables.formats.registry import FORMATS
 from tamis.tables.reading.rows import read_rows
 
 
-class Blanks(Reader):
+class Blanks(FormatReader):
     """Numbers between blanks."""
 
     format, suffixes = "blanks", (".blanks",)

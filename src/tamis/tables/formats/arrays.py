@@ -15,7 +15,7 @@ from tamis.tables.columns.coded import Coded
 from tamis.tables.columns.raw import RawTable, unique_names
 from tamis.tables.columns.values import TOO_LARGE, as_floats, row_names, strings
 from tamis.tables.errors import InputError, listed
-from tamis.tables.formats.reader import NUMBER, Reader, TableSize
+from tamis.tables.formats.reader import NUMBER, FormatReader, TableSize
 from tamis.tables.formats.source import COLUMN, WORD, tell_size
 
 __all__ = ["Npy", "Npz", "checked_csr", "table_bytes"]
@@ -26,7 +26,7 @@ _NAMES = ("feature_names", "features", "columns", "var_names")
 _IDS = ("ids", "sample_names", "sample_ids", "obs_names")
 
 
-class Npz(Reader):
+class Npz(FormatReader):
     """An archive of arrays, or a sparse matrix saved by scipy."""
 
     format, suffixes, magic = "npz", (".npz",), b"PK\x03\x04"
@@ -51,7 +51,7 @@ class Npz(Reader):
         return raw.numeric_names if raw.is_named else None, start
 
 
-class Npy(Reader):
+class Npy(FormatReader):
     """A matrix, or a structured array."""
 
     format, suffixes, magic = "npy", (".npy",), b"\x93NUMPY"

@@ -14,7 +14,7 @@ from tamis.tables.columns.values import is_number
 from tamis.tables.errors import EmptyTableError, InputError
 from tamis.tables.formats.batches import read_batches, release_unused
 from tamis.tables.formats.lines import unpacking
-from tamis.tables.formats.reader import NUMBER, Reader, TableSize
+from tamis.tables.formats.reader import NUMBER, FormatReader, TableSize
 from tamis.tables.formats.sampling import KeptRows
 from tamis.tables.formats.source import COLUMN, WORD
 from tamis.tables.formats.text import Dialect, sniff
@@ -66,7 +66,7 @@ class MatrixBuilder:
         return matrix
 
 
-class Csv(Reader):
+class Csv(FormatReader):
     """A file of delimited text."""
 
     format = "csv"

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from tamis.tables.errors import InputError, listed
 from tamis.tables.formats.delimited import Csv
-from tamis.tables.formats.reader import Reader
+from tamis.tables.formats.reader import FormatReader
 from tamis.tables.formats.source import Source
 
 __all__ = ["Xlsx"]
 
 
-class Xlsx(Reader):
+class Xlsx(FormatReader):
     """A sheet of an Excel file: its name, or its number from 1; by default the first one."""
 
     format, suffixes = "xlsx", (".xlsx", ".xlsm")

@@ -14,7 +14,7 @@ from tamis.tables.columns.raw import RawTable, unique_names
 from tamis.tables.columns.values import as_floats, row_names
 from tamis.tables.errors import InputError, listed
 from tamis.tables.formats.arrays import checked_csr, table_bytes
-from tamis.tables.formats.reader import Reader, TableSize, raw_rows
+from tamis.tables.formats.reader import FormatReader, TableSize, raw_rows
 from tamis.tables.formats.source import COLUMN, WORD, Source, readable
 
 __all__ = ["H5ad", "NotInRowsError", "open_h5ad"]
@@ -23,7 +23,7 @@ __all__ = ["H5ad", "NotInRowsError", "open_h5ad"]
 _PART_VALUES = 20e6
 
 
-class H5ad(Reader):
+class H5ad(FormatReader):
     """The matrix `X` or a layer, the names in ``var``, and the columns of ``obs``."""
 
     format, suffixes, magic = "h5ad", (".h5ad",), b"\x89HDF"

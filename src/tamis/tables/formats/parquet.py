@@ -10,7 +10,7 @@ from tamis._base import LARGEST_INTEGER
 from tamis.tables.columns.coded import CodedBuilder, as_objects
 from tamis.tables.columns.raw import RawTable, unique_names
 from tamis.tables.errors import EmptyTableError, InputError, listed
-from tamis.tables.formats.reader import NUMBER, Reader, TableSize
+from tamis.tables.formats.reader import NUMBER, FormatReader, TableSize
 from tamis.tables.formats.source import COLUMN, WORD
 
 __all__ = ["Parquet", "table_chunks"]
@@ -19,7 +19,7 @@ _CHUNK_ROWS, _CHUNK_VALUES = 1 << 16, 1 << 23
 _BUFFER = 1 << 20
 
 
-class Parquet(Reader):
+class Parquet(FormatReader):
     """A parquet file."""
 
     format, suffixes, magic = "parquet", (".parquet", ".pq"), b"PAR1"
@@ -318,7 +318,7 @@ def _numeric_batches(source):
 
 
 def table_chunks(table: Any, wishes: Any) -> tuple[list[str], Callable[[], Iterator[tuple]]]:
-    """`Reader.chunks` of an object with an Arrow stream."""
+    """`FormatReader.chunks` of an object with an Arrow stream."""
     try:
         import pyarrow as pa
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""`Reader`: what a file format can do. Each format is a class that extends it, in one file."""
+"""`FormatReader`: what a file format can do; each format extends it, in one file."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tamis.tables.formats.source import Source, readable
 if TYPE_CHECKING:
     from tamis.tables.formats.sampling import KeepRows
 
-__all__ = ["NUMBER", "Reader", "TableSize", "raw_rows"]
+__all__ = ["NUMBER", "FormatReader", "TableSize", "raw_rows"]
 
 #: Bytes of a number in memory.
 NUMBER = 8
@@ -36,7 +36,7 @@ class TableSize:
 
 
 @dataclass
-class Reader:
+class FormatReader:
     """A file of one format, with options of `read_table`; a format needs only `_read`."""
 
     format: ClassVar[str]
@@ -98,7 +98,7 @@ class Reader:
     ) -> Iterator[tuple[Columns, dict]]:
         """Read chunks of the columns that a model needs, and extra columns."""
         if self.transpose:
-            return Reader._rows(self, wanted, chunk_rows, drop)
+            return FormatReader._rows(self, wanted, chunk_rows, drop)
         return self._rows(wanted, chunk_rows)
 
     def _rows(self, wanted, chunk_rows, drop=()):

@@ -10,13 +10,13 @@ from tamis.tables.formats.delimited import Csv, Tsv
 from tamis.tables.formats.excel import Xlsx
 from tamis.tables.formats.h5ad import H5ad
 from tamis.tables.formats.parquet import Parquet
-from tamis.tables.formats.reader import Reader
+from tamis.tables.formats.reader import FormatReader
 from tamis.tables.formats.source import Source, readable
 from tamis.tables.formats.svmlight import Svmlight
 
 __all__ = ["FORMATS", "open_reader"]
 
-_READERS: tuple[type[Reader], ...] = (Csv, Tsv, Xlsx, Svmlight, Npz, Npy, Parquet, H5ad)
+_READERS: tuple[type[FormatReader], ...] = (Csv, Tsv, Xlsx, Svmlight, Npz, Npy, Parquet, H5ad)
 FORMATS = {reader.format: reader for reader in _READERS}
 _PACKED = (".gz", ".bz2", ".zst")
 # How JSON files begin, unlike nearly every table.
@@ -25,8 +25,8 @@ _JSON = re.compile(r"^\s*(\{\s*[\"}]|\[\s*[\[{\"\]])")
 
 def open_reader(
     path: str | PathLike, format: str | None = None, max_size: int | None = None, **options: Any
-) -> Reader:
-    """The reader of a file; parameters as in `read_table`, `options` those of `Reader`."""
+) -> FormatReader:
+    """The reader of a file; parameters as in `read_table`, `options` those of `FormatReader`."""
     if format is not None and format not in FORMATS:
         raise InputError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
     source = Source(path, format or "a table", max_size, FORMATS)

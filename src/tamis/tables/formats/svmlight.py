@@ -13,7 +13,7 @@ from tamis.tables.columns.table import Columns
 from tamis.tables.columns.wanted import Wanted
 from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.formats.lines import bounded_file, unpacking
-from tamis.tables.formats.reader import NUMBER, Reader, TableSize
+from tamis.tables.formats.reader import NUMBER, FormatReader, TableSize
 
 __all__ = ["Svmlight"]
 
@@ -24,7 +24,7 @@ _LINE = re.compile(r"^[-+]?[\d.]+([eE][-+]?\d+)?(\s+qid:\d+)?(\s+\d+:[-+\d.eE]+)
 _STORED = 12
 
 
-class Svmlight(Reader):
+class Svmlight(FormatReader):
     """A sparse text file; labels are the first word of every line."""
 
     format, suffixes = "svmlight", (".svm", ".libsvm", ".svmlight")

@@ -1,6 +1,6 @@
 """`read_chunks`: tables that are larger than memory, some rows at a time.
 
-`Reader.chunks` of a format returns the names of the features and a function that starts reading; a
+`FormatReader.chunks` returns the names of the features and a function that starts reading; a
 `Chunks` calls the latter each time it is read. Nothing is learned from the data: values must be
 numbers, and none may be missing when a classifier is trained on them.
 """

@@ -22,7 +22,7 @@ from tamis.tables.columns.table import Columns, Table
 from tamis.tables.columns.values import match_labels
 from tamis.tables.errors import InputError, listed, require_names
 from tamis.tables.formats.batches import release_unused
-from tamis.tables.formats.reader import Reader
+from tamis.tables.formats.reader import FormatReader
 from tamis.tables.formats.sampling import MOST_LABELS, RowSample, SampleSurvey
 from tamis.tables.reading.rows import read_rows
 
@@ -33,7 +33,7 @@ _CHUNK_VALUES = 1_000_000
 _READING = ("format", "delimiter", "encoding", "layer")
 
 
-def why_not(reader: Reader, options: Mapping[str, Any]) -> str | None:
+def why_not(reader: FormatReader, options: Mapping[str, Any]) -> str | None:
     """Why a file cannot be read some rows at a time; None if it can.
 
     `options`: of `read_table`.
@@ -56,7 +56,7 @@ class Header:
     weights: str | None
 
 
-def read_header(reader: Reader, options: Mapping[str, Any]) -> Header:
+def read_header(reader: FormatReader, options: Mapping[str, Any]) -> Header:
     """Find the columns of labels, groups and weights, given by their names or positions.
 
     `options`: of `read_table`, with "target".
