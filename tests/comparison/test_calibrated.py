@@ -1,6 +1,7 @@
 """Calibration rows of `compare`: set aside before anything else, and what they promise."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -80,8 +81,7 @@ def test_groups_and_copies_stay_on_one_side(duplicates):
 
 
 def _with_classes(kept):
-    kept.classes = np.unique(kept.table.y)
-    return kept
+    return replace(kept, classes=np.unique(kept.table.y))
 
 
 def test_words_medians_and_categories_come_from_training_rows_alone():

@@ -172,13 +172,15 @@ def conclude(comparison, choice, folder, options, *, run=None, about=None):
     `run` is the folder that `tamis pick` can use, if it is another one. False if Ctrl-C ended the
     description; parts of it that fail are reported, and nothing else is lost.
     """
+    failed = {}
     if folder is not None:
         predictions = getattr(options, "save_predictions", False)
-        for line in save_first(comparison, choice, folder, options.guard, predictions):
+        lines, failed = save_first(comparison, choice, folder, options.guard, predictions)
+        for line in lines:
             say(line)
         folder.write_about(about)
     try:
-        _describe(comparison, choice, folder, options, run)
+        _describe(comparison, choice, folder, options, run, failed)
     except KeyboardInterrupt:
         if folder is not None:
             say(f"stopped while the model was described; the model is in {folder.path}")
@@ -186,19 +188,24 @@ def conclude(comparison, choice, folder, options, *, run=None, about=None):
     return True
 
 
-def _describe(comparison, choice, folder, options, run):
-    """Describe a model in its folder, and print the results."""
+def _describe(comparison, choice, folder, options, run, failed):
+    """Describe a model in its folder, and print the results.
+
+    `failed`: files that could not be written.
+    """
     if folder is not None:
-        save_rest(comparison, choice, folder, options.guard)
+        save_rest(comparison, choice, folder, options.guard, failed)
     model, records, metrics = comparison.fitted(choice)
-    failed = metrics["not_described"]
+    failed = metrics["not_described"] | failed
+    metrics = metrics | {"not_described": failed}
     in_batch = [r["feature"] for r in records if r.get("tells_batch")]
     if in_batch:
         names = ", ".join(in_batch[:10])
         say(f"these features differ between batches and may not generalise: {names}")
     lines, known = [], dict(failed)
     if folder is not None and options.report:
-        write = partial(write_page, comparison, choice, folder, run=run, argv=options.argv)
+        more = {"run": run, "argv": options.argv, "failed": failed}
+        write = partial(write_page, comparison, choice, folder, **more)
         attempt(failed, "report", write)
     if not options.json:
         show = partial(show_results, metrics, records, is_saved=folder is not None)

@@ -41,6 +41,7 @@ def run(options):
         model = comparison.fitted(comparison.final_choice)[0]
         prevalence = read_prevalence(options.prevalence, model)
     folder.write_about(about)
+    failed: dict[str, str] = {}
     write_page(
         comparison,
         comparison.final_choice,
@@ -50,8 +51,10 @@ def run(options):
         evaluations=options.evaluation,
         include_rows=options.include_rows,
         prevalence=prevalence,
+        failed=failed,
     )
-    for part, reason in comparison.metrics["not_described"].items():
+    failed = comparison.metrics["not_described"] | failed
+    for part, reason in failed.items():
         say(tell_failure(part, reason))
     print_lines([f"written: {Path(path)}"])
     return 0

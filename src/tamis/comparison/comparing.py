@@ -311,7 +311,8 @@ def compare_table(
     settings = make_settings(options, problem, notes)
     needed = ()
     if kept is not None:
-        notes += kept.announce(problem.classes, problem.codes, settings.methods)
+        kept = replace(kept, classes=problem.classes)
+        notes += kept.announce(problem.codes, settings.methods)
         needed = (ASKING,) if kept.limits_questions else ()
     if options.misclassification:
         costs = cost_matrix(options.misclassification, problem.classes).tolist()
@@ -363,8 +364,10 @@ def compare_table(
     )
     if comparison.recommended is not None:
         if kept is not None and kept.limits_questions and not only_finished:
-            comparison.find_questions()
+            comparison = comparison.with_questions()
         comparison = _check(comparison)
+        if not only_finished:
+            comparison.fit_choice(comparison.final_choice)
     for callback in callbacks:
         callback.on_end(comparison)
     return comparison
@@ -372,14 +375,14 @@ def compare_table(
 
 def _check(comparison):
     """The comparison with the checks of its result and model; stopped, if Ctrl-C ends them."""
-    failed = comparison.not_described
+    failed = dict(comparison.not_described)
     try:
         found = attempt(failed, "result_checks", partial(check_result, comparison), [])
         if "chance" not in [check.code for check in found]:  # else the model means nothing
             found += attempt(failed, "model_checks", partial(check_model, comparison), [])
     except KeyboardInterrupt:
-        return replace(comparison, why_stopped="stopped")
-    return replace(comparison, checks=[*comparison.checks, *found])
+        return replace(comparison, why_stopped="stopped", not_described=failed)
+    return replace(comparison, checks=[*comparison.checks, *found], not_described=failed)
 
 
 def _count_jobs(n_jobs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
 from os import PathLike
@@ -19,10 +19,16 @@ from tamis.comparison.choosing.predictions import tabulate
 from tamis.comparison.choosing.restricted import exclude_features
 from tamis.comparison.choosing.results import MethodResult
 from tamis.comparison.fitted.calibrated import CalibrationRows
-from tamis.comparison.fitted.describing import Fitted, describe, fit_model, save_first, save_rest
+from tamis.comparison.fitted.describing import (
+    FittedModel,
+    describe,
+    fit_model,
+    save_first,
+    save_rest,
+)
 from tamis.comparison.fitted.final import make_model, train_final
 from tamis.comparison.fitted.metrics import kept_alone, summarise, tabulate_paths
-from tamis.comparison.fitted.promises import ASKING
+from tamis.comparison.fitted.promises import ASKING, Promised
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.further.clinical import describe_clinical
 from tamis.comparison.further.held_out import HeldOut
@@ -48,6 +54,7 @@ class Memo:
     def __init__(self) -> None:
         self.trained: dict = {}  # by method
         self.fitted: dict = {}  # by choice
+        self.described: dict = {}  # by choice
         self.tested: dict = {}
 
 
@@ -330,8 +337,8 @@ class Comparison:
         """The fitted `TableModel` of one method and level."""
         return self.fit_choice(choice).model
 
-    def fit_choice(self, choice: Choice) -> Fitted:
-        """The model of one method and level, fitted once, whether it is described yet or not."""
+    def fit_choice(self, choice: Choice) -> FittedModel:
+        """The model of one method and level, fitted once, and not described yet."""
         if choice not in self.memo.fitted:
             self.memo.fitted[choice] = fit_model(self, choice)
         return self.memo.fitted[choice]
@@ -339,22 +346,23 @@ class Comparison:
     def fitted(self, choice: Choice) -> tuple[TableModel, list[dict], dict]:
         """Model, feature records and metrics of one method and level, described once."""
         fitted = self.fit_choice(choice)
-        if not fitted.is_described:
-            describe(self, choice, fitted)
-        return fitted.model, fitted.records, fitted.metrics
+        if choice not in self.memo.described:
+            self.memo.described[choice] = describe(self, choice, fitted)
+        described = self.memo.described[choice]
+        return fitted.model, described.records, described.metrics
 
-    def find_questions(self) -> None:
-        """Test the datum-wise models on the calibration rows, from many questions to few."""
+    def with_questions(self) -> Comparison:
+        """The comparison with datum-wise models tested on the calibration rows."""
         result = self.result(ASKING)
         assert self.kept is not None
         if result is None:
-            return
+            return self
         trained = self.memo.trained[ASKING] = train_final(self, result)
         models = [make_model(self, result, i, trained) for i in range(len(result.levels))]
         names = {
             name for name, kept in zip(self.problem.names, self.problem.kept, strict=True) if kept
         }
-        self.kept.test_questions(models, result, names)
+        return replace(self, kept=self.kept.test_questions(models, result, names))
 
     # Reports.
 
@@ -364,7 +372,8 @@ class Comparison:
         if self.recommended is None:
             metrics = summarise(self, None, [])
             if self.kept is not None:
-                self.kept.conclude(metrics)
+                rows = metrics["data"]["rows"]
+                metrics["calibration"] = self.kept.describe(rows, None, Promised())
             return metrics
         return self.fitted(self.final_choice)[2]
 
@@ -388,8 +397,8 @@ class Comparison:
             Messages about the files.
         """
         choice, run = choice or self.final_choice, RunFolder(folder)
-        messages = save_first(self, choice, run, guard)
-        save_rest(self, choice, run, guard)
+        messages, failed = save_first(self, choice, run, guard)
+        save_rest(self, choice, run, guard, failed)
         return messages
 
     def to_html(self, path: str | PathLike | None = None, **options: Any) -> str:
@@ -417,13 +426,18 @@ class Comparison:
 
     # Shared by the reports.
 
-    @cached_property
+    @property
     def clinical(self) -> dict[str, Any]:
         """Other sites, later rows, subgroups, costs of errors, more rows, measurement errors.
 
         Plain values under "left_out_batches", "time_order", "subgroups", "misclassification",
         "learning_curve" and "assay", as far as they were asked for.
         """
+        return self.clinical_parts[0]
+
+    @cached_property
+    def clinical_parts(self) -> tuple[dict[str, Any], dict[str, str]]:
+        """`clinical`, and why some of it could not be made."""
         assert self.chosen  # raises without a recommendation
         return describe_clinical(self)
 

@@ -13,7 +13,7 @@ rows, one random row of each sample group, say
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,14 +43,14 @@ CONFIDENCE, COVERAGE = 0.95, 0.95
 _TIES = 1e-9
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class CalibrationRows:
     """Rows that were set aside before anything else."""
 
     table: Table  # the rows
     groups: NDArray | None  # (n_rows,) or None: their sample groups, with copies of a row in one
     options: Options
-    # Labels of the training rows; set before any model is trained.
+    # Labels of the training rows, once these are known.
     classes: NDArray = field(default_factory=lambda: np.empty(0))
     questions: QuestionLimits | None = None  # the answer to --max-error and --max-miss
 
@@ -98,13 +98,12 @@ class CalibrationRows:
 
     # Before any model is trained.
 
-    def announce(self, classes: NDArray, codes: NDArray, methods: Sequence[str]) -> list[str]:
+    def announce(self, codes: NDArray, methods: Sequence[str]) -> list[str]:
         """What will be guaranteed; raises InputError if the rows are too few for it.
 
-        `classes`, `codes`: labels of the training rows, and the index of each row's; `methods`:
-        methods that take part.
+        `codes`: classes of the training rows; `methods`: methods that take part.
         """
-        self.classes = classes
+        classes = self.classes
         lost = np.union1d(np.setdiff1d(self.labels, classes), classes[np.bincount(codes) < 2])
         if lost.size:
             raise InputError(
@@ -163,17 +162,17 @@ class CalibrationRows:
 
     # With a trained model.
 
-    def calibrate(self, model: TableModel) -> Promised:
-        """Give a model what its prediction sets need, and the threshold that was asked for.
+    def calibrate(self, model: TableModel) -> tuple[TableModel, Promised]:
+        """A model with what its prediction sets need, and the threshold that was asked for.
 
-        `model`: trained on the other rows; changed in place.
+        `model`: trained on the other rows.
         """
         if self.limits_questions:  # rows that choose a model cannot calibrate its sets as well
-            return Promised()
+            return model, Promised()
         probabilities = model.tempered(self._probabilities(model))
-        model.calibration = SetCalibration.of(probabilities, self.rows_of_classes())
+        sets = SetCalibration.of(probabilities, self.rows_of_classes())
         if self.options.min_sensitivity is None or self.options.confidence is None:
-            return Promised()
+            return replace(model, calibration=sets), Promised()
         from tamis.guarantees.sensitivity import find_sensitivity_threshold
 
         c = self._positive()
@@ -184,9 +183,10 @@ class CalibrationRows:
             confidence=self.options.confidence,
         )
         # Above one half, rows would be missed that are found without a threshold.
-        model.threshold = max(0.0, min(found.threshold, 0.5) - _TIES)
+        threshold = max(0.0, min(found.threshold, 0.5) - _TIES)
         others = one_row_per_group(np.flatnonzero(self.codes != c), self.groups, self._rng(3))
-        return Promised(found, _share(scores[others] < model.threshold))
+        promised = Promised(found, _share(scores[others] < threshold))
+        return replace(model, calibration=sets, threshold=threshold), promised
 
     def _probabilities(self, model):
         return model.estimator.predict_proba(model.prepare(self._columns(model)))
@@ -209,8 +209,8 @@ class CalibrationRows:
 
     def test_questions(
         self, models: Sequence[TableModel], result: MethodResult, uncounted: set[str]
-    ) -> None:
-        """Find the model with the fewest questions whose errors are shown to be rare.
+    ) -> CalibrationRows:
+        """The rows with the model of the fewest questions whose errors they show to be rare.
 
         `models`: of all levels of the datum-wise method, from few questions to many; `result`: of
         the method; `uncounted`: features that are not counted as questions.
@@ -227,30 +227,26 @@ class CalibrationRows:
             place = len(models) - 1 - test.chosen
             n_features = whole(result.overall[place])
             choice = Choice(ASKING, place, float(result.levels[place]), n_features)
-        self.questions = QuestionLimits(test, choice, *found[1:])
+        return replace(self, questions=QuestionLimits(test, choice, *found[1:]))
 
     # Words.
 
     def conclude(
-        self,
-        metrics: dict[str, Any],
-        model: TableModel | None = None,
-        choice: Choice | None = None,
-        usual: Choice | None = None,
-    ) -> None:
+        self, metrics: dict[str, Any], model: TableModel, choice: Choice, usual: Choice | None
+    ) -> TableModel:
         """Calibrate a model, and add what is guaranteed about it to the results.
 
-        `metrics`: the content of `metrics.json`; changed in place. `model`: trained on the other
-        rows; changed in place. None: nothing was finished. `choice`, `usual`: method and level of
-        the model, and of the ordinary recommendation.
+        `metrics`: the content of `metrics.json`, which is being made. `model`: trained on the
+        other rows. `choice`, `usual`: method and level of the model, and of the ordinary
+        recommendation. Returns `model`: calibrated.
         """
-        promised = Promised() if model is None else self.calibrate(model)
+        model, promised = self.calibrate(model)
         told = self.describe(metrics["data"]["rows"], model, promised)
         metrics["calibration"] = told
         if promised.threshold is not None:
             metrics["model"]["threshold"]["is"] = "for thresholds that were chosen in the folds"
         if self.questions is None or self.questions.choice not in (None, choice):
-            return
+            return model
         told["questions"] = self.questions.describe()
         if usual is not None and choice == self.questions.choice != usual:
             method = metrics["methods"][usual.method]
@@ -261,6 +257,7 @@ class CalibrationRows:
                 "chosen by the conformal calibration set: the simultaneous lower limit is valid "
                 "whichever model is picked"
             )
+        return model
 
     def describe(self, n_train: int, model: TableModel | None, promised: Promised) -> dict:
         """Plain values about the rows, and what they guarantee about the model."""

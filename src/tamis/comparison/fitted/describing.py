@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -25,32 +25,37 @@ from tamis.tables.classifying.table_model import TableModel
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["Fitted", "describe", "fit_model", "save_first", "save_rest"]
+__all__ = ["Description", "FittedModel", "describe", "fit_model", "save_first", "save_rest"]
 
 # The part of `not_described` that stands for all others until they are done.
 _PENDING = {"description": "the run ended before the model was described; repeat the command"}
 
 
-@dataclass
-class Fitted:
-    """A model of a comparison."""
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A model of a comparison, with what is known of it without further work."""
 
     model: TableModel
-    # Its features: see `tamis.comparison.fitted.final.describe_features`.
+    # Its features: see `tamis.comparison.fitted.final.outline_features`.
     records: list[dict[str, Any]]
-    metrics: dict[str, Any]  # the content of `metrics.json`
+    metrics: dict[str, Any]  # the content of `metrics.json`, as far as it is known
     trained: Trained  # the path that it is from
     # The model that was trained on the rows of the comparison, if the table is a sample.
     of_sample: TableModel
     trained_on: str | None  # rows that the model was trained on, if the table is a sample
-    is_described: bool = False  # whether records and metrics are complete
 
 
-def fit_model(comparison: Comparison, choice: Choice) -> Fitted:
-    """Train and calibrate the model of one method and level.
+@dataclass(frozen=True, eq=False)
+class Description:
+    """All that is said about a fitted model."""
 
-    Returns `fitted`: not described yet.
-    """
+    # Its features: see `tamis.comparison.fitted.final.describe_features`.
+    records: list[dict[str, Any]]
+    metrics: dict[str, Any]  # the content of `metrics.json`
+
+
+def fit_model(comparison: Comparison, choice: Choice) -> FittedModel:
+    """Train and calibrate the model of one method and level."""
     model, trained = fit_final(comparison, choice, comparison.memo.trained.get(choice.method))
     of_sample, trained_on = model, None
     if comparison.streamed is not None:
@@ -62,22 +67,19 @@ def fit_model(comparison: Comparison, choice: Choice) -> Fitted:
         metrics["model"]["head"] = model.head_name
     metrics["not_described"] = dict(_PENDING)
     if comparison.kept is not None:
-        comparison.kept.conclude(metrics, model, choice, comparison.recommended)
-    model.scores = {
-        name: metrics["model"].get(name) for name in ("honest_score", "selection_score")
-    }
-    return Fitted(model, records, metrics, trained, of_sample, trained_on)
+        model = comparison.kept.conclude(metrics, model, choice, comparison.recommended)
+    scores = {name: metrics["model"].get(name) for name in ("honest_score", "selection_score")}
+    model = replace(model, scores=scores)
+    return FittedModel(model, records, metrics, trained, of_sample, trained_on)
 
 
-def describe(comparison: Comparison, choice: Choice, fitted: Fitted) -> None:
-    """Describe a model in its records and metrics; parts that fail are in "not_described".
-
-    `fitted`: changed in place.
-    """
+def describe(comparison: Comparison, choice: Choice, fitted: FittedModel) -> Description:
+    """Describe a model in its records and metrics; parts that fail are in "not_described"."""
+    failed = dict(comparison.not_described)
     if fitted.metrics["model"]["recommended"]:
-        clinical, failed = comparison.clinical, dict(comparison.not_described)
+        clinical, without = comparison.clinical_parts
+        failed |= without
     else:
-        failed = dict(comparison.not_described)
         pick = partial(describe_picked, comparison, choice)
         clinical = attempt(failed, "misclassification", pick, {})
     records, guarantees = describe_features(comparison, choice, fitted.trained, failed)
@@ -91,14 +93,13 @@ def describe(comparison: Comparison, choice: Choice, fitted: Fitted) -> None:
         # A number that no JSON can hold would cost all metrics.
         if attempt(failed, part, partial(json.dumps, found, allow_nan=False)) is None:
             (guarantees if part in guarantees else clinical)[part] = {"reason": failed[part]}
-    metrics, model = fitted.metrics, fitted.metrics["model"]
-    model |= {part: found for part, found in clinical.items() if part not in failed}
-    model["guarantees"] = guarantees
+    known = {part: found for part, found in clinical.items() if part not in failed}
+    model = fitted.metrics["model"] | known | {"guarantees": guarantees}
+    metrics = fitted.metrics | {"model": model, "not_described": failed}
     if told is not None:
         metrics["streaming"] = told
-        metrics["checks"] += [check.as_dict() for check in checks]
-    metrics["not_described"] = failed
-    fitted.records, fitted.is_described = records, True
+        metrics["checks"] = [*metrics["checks"], *(check.as_dict() for check in checks)]
+    return Description(records, metrics)
 
 
 def save_first(
@@ -107,17 +108,18 @@ def save_first(
     folder: RunFolder,
     guard: bool,
     predictions: bool = False,
-) -> list[str]:
+) -> tuple[list[str], dict[str, str]]:
     """Write the model, and what needs no further work, before anything else can fail.
 
     `guard`: whether to quote cells of tables that a spreadsheet would read as formulas;
     `predictions`: whether to write the honest predictions of all rows. Returns `messages`:
-    messages about the files.
+    messages about the files; `failed`: what could not be written, with the reason.
     """
     fitted = comparison.fit_choice(choice)
     assert comparison.data is not None
     columns = comparison.data.columns
     told = folder.write_results(fitted.model, fitted.records, fitted.metrics, columns, guard)
+    failed: dict[str, str] = {}
     if predictions and (folder.path / "predictions.csv").is_file():
         # Those of an earlier run would not belong to this model.
         (folder.path / "predictions.csv").unlink()
@@ -127,15 +129,18 @@ def save_first(
             folder.write_predictions(tabulate(comparison), guard)
             told.append(f"predictions.csv: {tell_assumed(fitted.model)}")
 
-        attempt(comparison.not_described, "predictions", write)
-    return told
+        attempt(failed, "predictions", write)
+    return told, failed
 
 
-def save_rest(comparison: Comparison, choice: Choice, folder: RunFolder, guard: bool) -> None:
+def save_rest(
+    comparison: Comparison, choice: Choice, folder: RunFolder, guard: bool, failed: dict[str, str]
+) -> None:
     """Describe the model, and write its features and metrics again.
 
-    `comparison`, `choice`, `folder`, `guard`: as in `save_first`.
+    `comparison`, `choice`, `folder`, `guard`, `failed`: as in `save_first`.
     """
     _, records, metrics = comparison.fitted(choice)
     folder.write_features(records, guard)
-    folder.write_json("metrics.json", metrics)
+    not_described = metrics["not_described"] | failed
+    folder.write_json("metrics.json", metrics | {"not_described": not_described})

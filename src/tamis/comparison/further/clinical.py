@@ -42,18 +42,20 @@ _FEW_NUMBERS, _MOST_WORDS = 10, 50
 _MISSING = "(missing)"
 
 
-def describe_clinical(comparison: Comparison) -> dict[str, Any]:
+def describe_clinical(comparison: Comparison) -> tuple[dict[str, Any], dict[str, str]]:
     """What the options for clinicians add to the results, as plain values.
 
     `comparison`: with a recommendation. Returns `described`: any of "left_out_batches",
-    "time_order", "subgroups", "misclassification", "learning_curve" and "assay".
+    "time_order", "subgroups", "misclassification", "learning_curve" and "assay"; `failed`: those
+    that could not be made, with the reason.
     """
     problem, settings = comparison.problem, comparison.settings
     rows = ScoredRows.of(problem, settings.scoring, settings.seed)
     described: dict[str, Any] = {}
+    failed: dict[str, str] = {}
 
     def add(part, make):
-        found = attempt(comparison.not_described, part, make)
+        found = attempt(failed, part, make)
         if found is not None:
             described[part] = found
 
@@ -80,11 +82,11 @@ def describe_clinical(comparison: Comparison) -> dict[str, Any]:
         asked = {"misclassification": settings.misclassification is not None}
         asked["subgroups"] = comparison.data is not None and bool(comparison.data.subgroups)
         for name in (name for name, is_asked in asked.items() if is_asked):
-            comparison.not_described[name] = "it needs the honest score"
+            failed[name] = "it needs the honest score"
     for name in ("learning_curve", "assay"):
         if getattr(comparison, name) is not None:
             described[name] = getattr(comparison, name)
-    return described
+    return described, failed
 
 
 def describe_picked(comparison: Comparison, choice: Choice) -> dict[str, Any]:

@@ -40,6 +40,7 @@ def write_report(
     evaluations: Sequence[str | PathLike] = (),
     include_rows: bool = False,
     prevalence: Any = None,
+    failed: dict[str, str] | None = None,
 ) -> str:
     """Make the report of one level of a method, and write it.
 
@@ -49,7 +50,8 @@ def write_report(
     `evaluations`: files that `tamis evaluate -o FILE` wrote. `include_rows`: whether the page may
     name single rows, such as landmarks. `prevalence`: class frequencies that probabilities are
     shown for: the share of the positive class of two, or of the classes that are named; None:
-    those of the training rows. Returns `page`: HTML.
+    those of the training rows. `failed`: receives the parts that fail, with the reason. Returns
+    `page`: HTML.
     """
     choice = comparison.final_choice if choice is None else choice
     content = make_content(
@@ -62,7 +64,7 @@ def write_report(
         include_rows=include_rows,
         prevalence=prevalence,
     )
-    failed = comparison.fitted(choice)[2]["not_described"]
+    failed = {} if failed is None else failed
     shown = {one["code"]: one["shown"] for one in content["clinical"]["classes"]}
     draw = partial(
         draw_pictures,
