@@ -36,7 +36,7 @@ def test_the_estimate_includes_the_preparation_and_says_so(tmp_path, monkeypatch
     task = SimpleNamespace(method="medians")
     plan = SimpleNamespace(tasks=[task] * 4)
     start = SimpleNamespace(plan=plan, seconds={"medians": 10.0}, n_jobs=2, n_values=100)
-    assert progress.tell_estimate(start) == "about 24 s on 2 cores"
+    assert progress.tell_estimate(start) == "about 34 s on 2 cores"
     start.n_values = 10**7
-    told = "about 27 s on 2 cores (first run on this machine: 3 s of preparation)"
+    told = "about 37 s on 2 cores (first run on this machine: 3 s of preparation)"
     assert progress.tell_estimate(start) == told

@@ -38,6 +38,7 @@ def tell_estimate(start):
     """
     tasks = start.plan.tasks
     total = sum(start.seconds[task.method] for task in tasks) / start.n_jobs
+    total += max(start.seconds[task.method] for task in tasks)  # the final model, at most
     total += _DESCRIBING + (_STARTING if start.n_jobs > 1 else 0.0)
     compiling = preparation_seconds({task.method for task in tasks}, start.n_values)
     cores = f"{start.n_jobs} core{'' if start.n_jobs == 1 else 's'}"

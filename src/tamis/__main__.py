@@ -1,4 +1,4 @@
-"""`python -m tamis.cli`."""
+"""`python -m tamis`."""
 
 import sys
 
