@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import tamis
 from tests.cli.conftest import make_rows, unwrapped, write_csv
 from tests.cli.processes import COMMAND, call, environment
 from tests.test_house import modules_after
@@ -20,6 +21,13 @@ needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /d
 def test_help_loads_nothing_heavy(words):
     loaded = modules_after(f"from tamis.cli import main\nassert main({words}) == 0")
     assert not loaded & {"numpy", "scipy", "sklearn", "numba", "rich", "joblib", "pyarrow"}
+
+
+def test_python_m_tamis_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "tamis", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["tamis", tamis.__version__]
 
 
 @pytest.mark.parametrize(
