@@ -13,18 +13,6 @@ from numpy.typing import NDArray
 
 from tamis._compile import compiled, prange, twins
 
-__all__ = [
-    "DifferenceTerms",
-    "KernelTerms",
-    "PathLevels",
-    "StoredRows",
-    "ZeroTerms",
-    "csr_path",
-    "csr_two_labels",
-    "dense_path",
-    "dense_two_labels",
-]
-
 _ROWS = 64
 
 

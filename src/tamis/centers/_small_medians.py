@@ -15,14 +15,6 @@ from numpy.typing import NDArray
 
 from tamis.centers._median_kernels import ColumnMedians, Halves, Segments
 
-__all__ = [
-    "absolute_deviations",
-    "count_windows",
-    "gains_of_columns",
-    "medians_of_segments",
-    "weighted_deviations",
-]
-
 
 def absolute_deviations(block: NDArray, bounds: NDArray) -> NDArray:
     """Sums of the absolute deviations of each (column, class) from its median, in four lanes.

@@ -16,16 +16,6 @@ from tamis.centers._path_kernels import (
     ZeroTerms,
 )
 
-__all__ = [
-    "csr_difference_sums",
-    "csr_sums",
-    "dense_difference_sums",
-    "dense_sums",
-    "write_decisions",
-    "write_labels",
-    "write_two_labels",
-]
-
 
 def dense_sums(X: NDArray, terms: KernelTerms, levels: PathLevels) -> NDArray:
     """Sums of the decisions at each level, (n_rows, n_levels, n_classes)."""

@@ -30,8 +30,6 @@ from tamis.centers.ranking import (
 from tamis.centers.statistics import summarise
 from tamis.centers.units import divide
 
-__all__ = ["CenterTraining", "scaled_model", "spread_over"]
-
 _METRICS = ("l2", "l1")
 _SCALINGS = ("spread", None, "std", "variance")
 _COVARIANCES = (None, "empirical", "shrunk")

@@ -21,8 +21,6 @@ from scipy import linalg, sparse
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["Whitening", "pooled_whitening"]
-
 _SMALLEST_SHRINKAGE = 1e-6
 
 

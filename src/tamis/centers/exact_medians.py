@@ -9,8 +9,6 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["exact_intervals"]
-
 
 def exact_intervals(
     x: NDArray, codes: NDArray, sample_weight: NDArray | None, n_classes: int

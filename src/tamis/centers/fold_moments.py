@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from tamis._array import Matrix
 from tamis.centers.statistics import ClassMoments, summarise
 
-__all__ = ["moments_of_row_sets"]
-
 # If rows fall into more parts than this, the sets are summarised one by one.
 _MOST_PARTS = 40
 

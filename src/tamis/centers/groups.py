@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from tamis._base import find_feature, name_some, read_groups
 
-__all__ = ["FeatureGroups", "make_groups"]
-
 
 @dataclass(frozen=True)
 class FeatureGroups:

@@ -42,8 +42,6 @@ from tamis.centers._key_kernels import (
 from tamis.centers.segments import ClassMedians, HalfRule
 from tamis.centers.units import heavy_rows
 
-__all__ = ["MedianSearch", "Survey", "plan_search", "survey"]
-
 _BITS = range(4, 13)
 _LARGEST_KEY = np.iinfo(np.uint64).max
 

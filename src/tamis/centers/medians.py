@@ -46,8 +46,6 @@ from tamis.centers.segments import ClassMedians, TieRule, fill_columns
 from tamis.centers.sparse_medians import fill_sparse
 from tamis.centers.units import divide, heavy_rows, units_of
 
-__all__ = ["class_medians"]
-
 # Distances between numbers of this size can be summed, and divided by each other.
 _LARGEST = 2.0**900
 # Number of values per block of columns (8 MiB).

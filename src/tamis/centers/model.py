@@ -27,8 +27,6 @@ from tamis.centers.ranking import NOTHING, CenterStatistics, scaled_by, select_l
 from tamis.centers.terms import PathTerms, bounds_of, path_decisions, require_finite_decisions
 from tamis.centers.units import divide
 
-__all__ = ["CenterModel"]
-
 # Number of values that are made dense at a time.
 _DENSE_VALUES = 1 << 22
 # Decisions that differ by less, relative to their terms, count as equal: sums in another order

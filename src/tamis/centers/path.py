@@ -23,7 +23,6 @@ from tamis.paths.scoring import is_counted, score_decisions
 if TYPE_CHECKING:
     from tamis.centers._fitted import FittedCenters
 
-__all__ = ["CentersPath", "check_levels", "path_grid"]
 
 # Number of labels, or decisions, held in memory at a time.
 _BLOCK = 4_000_000

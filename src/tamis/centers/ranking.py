@@ -32,16 +32,6 @@ from tamis._compile import WORTH_COMPILING, compiled
 from tamis.centers.segments import ClassMedians
 from tamis.centers.statistics import ClassMoments
 
-__all__ = [
-    "NOTHING",
-    "CenterStatistics",
-    "from_medians",
-    "from_moments",
-    "scale_of",
-    "scaled_by",
-    "select_largest",
-]
-
 # A column that is smaller than another by this factor is negligible.
 NOTHING = 2.0**1000
 

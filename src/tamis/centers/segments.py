@@ -25,8 +25,6 @@ from tamis.centers._median_kernels import (
 )
 from tamis.centers.exact_medians import exact_intervals
 
-__all__ = ["ClassMedians", "HalfRule", "TieRule", "fill_columns"]
-
 
 @dataclass
 class ClassMedians:

@@ -36,14 +36,6 @@ from tamis.centers._path_kernels import (
 )
 from tamis.centers.usual_counts import unsigned
 
-__all__ = [
-    "PathTerms",
-    "bounds_of",
-    "path_decisions",
-    "path_labels",
-    "require_finite_decisions",
-]
-
 # Far outside the centers, in multiples of their range.
 _REACH = 2.0**20
 

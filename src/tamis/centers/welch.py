@@ -20,8 +20,6 @@ from scipy.special import stdtr
 from tamis.centers.class_counts import ClassCounts, rest_of_each_class
 from tamis.centers.statistics import ClassMoments
 
-__all__ = ["adjust_pvalues", "compare_classes", "welch_test"]
-
 # Added to both means of a fold change, as in scanpy, so that a mean of 0 gives a finite number.
 _TINY = 1e-9
 

@@ -18,8 +18,6 @@ from tamis.tables.columns.table import Columns, Table
 from tamis.tables.errors import InputError
 from tamis.tables.formats.source import WORD, Budget, check_path
 
-__all__ = ["EMBEDDED", "READING", "Loaded", "find_words", "load", "read_features_file"]
-
 EMBEDDED = "breast cancer (embedded)"
 _FIELDS = (
     "feature",

@@ -19,8 +19,6 @@ from tamis.tables.classifying.explanations import (
 from tamis.tables.classifying.unusual import Unusual
 from tamis.tables.errors import InputError, NotReadable
 
-__all__ = ["run"]
-
 BASE, OTHERS = "(base)", "(other features)"
 
 

@@ -6,8 +6,6 @@ is a block of characters of fixed width, padded with NUL, which is deleted in th
 
 import numpy as np
 
-__all__ = ["join_fields", "number"]
-
 # Longest number that `number` writes, and longest cell that is worth padding all others to.
 _NUMBER, _LONGEST = 16, 100
 _N_DIGITS = 10

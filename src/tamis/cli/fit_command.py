@@ -19,8 +19,6 @@ from tamis.comparison.fitted.describing import save_first, save_rest
 from tamis.comparison.folder import RunFolder
 from tamis.tables.errors import InputError
 
-__all__ = ["compare_again", "conclude", "read_about", "run", "write_page"]
-
 
 def run(options):
     """Run the command; returns the exit code."""

@@ -8,21 +8,6 @@ import unicodedata
 
 from tamis.cli.printing import Styled, printable
 
-__all__ = [
-    "WIDTH",
-    "count",
-    "counted",
-    "entry",
-    "listed_names",
-    "pad",
-    "paragraph",
-    "plural",
-    "shorten",
-    "show_table",
-    "span",
-    "times",
-]
-
 #: Columns of a line.
 WIDTH = 80
 # Columns of what stands before the text of an entry, and of a class in a list of classes.

@@ -9,8 +9,6 @@ from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods.naming import name_model
 from tamis.tables.errors import InputError
 
-__all__ = ["find_original", "offer_readable"]
-
 # What becomes of a model, for a sentence about models with which it can be done.
 _DONE = {"ask": "asked", "explain": "explained", "card": "written as points"}
 _MAKE = "To make one: tamis fit ... --readable -o RUN"

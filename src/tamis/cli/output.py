@@ -16,8 +16,6 @@ from tamis.cli.printing import print_lines, printable
 from tamis.models.files import guarded, write_atomically
 from tamis.tables.errors import InputError
 
-__all__ = ["check_output", "number", "write_columns", "write_json", "write_rows"]
-
 # Characters of a cell that need quotes around it.
 _SPECIAL = re.compile('[,"\r\n]')
 

@@ -10,8 +10,6 @@ from tamis.cli.printing import printable
 from tamis.cli.reading_options import DATA, SEED, add_guard, add_prevalence, add_reading
 from tamis.comparison.options import METHOD_NAMES
 
-__all__ = ["make_parser"]
-
 _RUN = "folder of a run, or a model file"
 _PRIORS = "the same as --prevalence A=0.1,B=0.9 --relabel; every class must be named"
 _RELABEL = "decide the labels, too, by the class frequencies of --prevalence"

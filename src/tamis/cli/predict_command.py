@@ -16,8 +16,6 @@ from tamis.tables.classifying.prevalence import find_prevalence, tell_assumed, t
 from tamis.tables.classifying.unusual import Unusual
 from tamis.tables.errors import EmptyTableError, InputError, listed, quoted
 
-__all__ = ["check_relabel", "missing_words", "read_new", "read_prevalence", "read_priors", "run"]
-
 # Values per chunk; most and fewest rows per chunk.
 _VALUES, _MOST_ROWS, _FEWEST_ROWS = 2_000_000, 20_000, 50
 _TOLERANCE = 1e-6

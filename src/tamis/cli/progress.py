@@ -13,8 +13,6 @@ from tamis._compile import WORTH_COMPILING
 from tamis.cli.printing import say
 from tamis.comparison.methods.baselines import find_method
 
-__all__ = ["Progress", "reading", "tell_estimate", "tell_seconds"]
-
 # Seconds between lines if standard error is not a terminal.
 _QUIET = 30.0
 # Bytes up to which reading is silent; seconds before the first message, and between messages.

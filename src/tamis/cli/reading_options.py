@@ -9,8 +9,6 @@ from tamis.cli.printing import say
 from tamis.comparison.options import Number, declared
 from tamis.tables.columns.missing import BELOW_DETECTION
 
-__all__ = ["DATA", "SEED", "Renamed", "add_declared", "add_guard", "add_prevalence", "add_reading"]
-
 DATA = "table to read: a file, or - for standard input"
 SEED = "seed of the random numbers (default: 0)"
 

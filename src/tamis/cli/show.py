@@ -8,8 +8,6 @@ from tamis.cli.show_comparison import show_comparison
 from tamis.cli.show_features import show_features
 from tamis.comparison.attempts import attempt
 
-__all__ = ["show_results"]
-
 _MOST_CLASSES = 8
 
 

@@ -11,8 +11,6 @@ from tamis.comparison.choosing.decisions import (
 from tamis.comparison.fitted.promise_words import tell_promises
 from tamis.comparison.methods.naming import name_head, name_method
 
-__all__ = ["name_score", "show_answer"]
-
 _SCORES = {"f1_macro": "macro F1", "mcc": "Matthews corr.", "roc_auc": "ROC AUC"}
 _OPTIMISTIC = "cross-validated, used for selection (optimistic: do not report)"
 _CHECKS = ("data_checks", "result_checks", "model_checks")

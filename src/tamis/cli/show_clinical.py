@@ -7,8 +7,6 @@ from typing import Any
 
 from tamis.cli.layout import entry, paragraph
 
-__all__ = ["show_clinical", "show_costs"]
-
 _MOST_SHOWN = 20
 _VERDICTS = {
     "flat": "flat: more rows will hardly help",

@@ -6,8 +6,6 @@ from tamis.cli.show_answer import name_score
 from tamis.comparison.fitted.metrics import scores_vary
 from tamis.comparison.methods.naming import explain_marks, mark_method
 
-__all__ = ["show_comparison"]
-
 # Columns of the name, of the smallest model, and of the best one.
 _NAME, _SMALL, _BEST = 26, 30, 17
 

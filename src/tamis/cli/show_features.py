@@ -11,8 +11,6 @@ from tamis.cli.layout import (
 )
 from tamis.cli.printing import Styled
 
-__all__ = ["show_features"]
-
 _MOST_CLASSES = 6
 _MOST_CATEGORIES = 8
 _MOST_SWAPS = 3

@@ -6,8 +6,6 @@ from pathlib import Path
 from tamis.cli.layout import WIDTH, paragraph, span
 from tamis.tables.errors import InputError
 
-__all__ = ["as_word", "show_files", "show_next"]
-
 # The files that people open come first.
 _FIRST = ("report.html", "model.json", "features.csv")
 

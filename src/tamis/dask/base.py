@@ -10,8 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.dask.blocks import map_rows
 
-__all__ = ["DaskClassifier"]
-
 # Parameters that say where and how to compute, not what.
 _OF_COMPUTING = ("max_bytes", "client", "worker_timeout")
 

@@ -17,8 +17,6 @@ import numpy as np
 
 from tamis._passes import merge_in_tree
 
-__all__ = ["DaskBlocks", "map_rows", "rows_of"]
-
 # Seconds between two looks at the workers of a cluster.
 _LOOK = 1.0
 

@@ -12,8 +12,6 @@ from tamis.centers.chunks import train_passes
 from tamis.dask.base import DaskClassifier
 from tamis.dask.blocks import DaskBlocks
 
-__all__ = ["DaskSparseCenterClassifier"]
-
 
 class DaskSparseCenterClassifier(DaskClassifier):
     """`SparseCenterClassifier` for Dask arrays (dense or sparse blocks) and dataframes.

@@ -11,8 +11,6 @@ from tamis.dask.blocks import DaskBlocks
 from tamis.primal_dual import PrimalDualClassifier
 from tamis.primal_dual.partitioned import train_passes
 
-__all__ = ["DaskPrimalDualClassifier"]
-
 
 class DaskPrimalDualClassifier(DaskClassifier):
     """`PrimalDualClassifier` for Dask arrays (dense or sparse blocks) and dataframes.

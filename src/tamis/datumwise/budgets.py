@@ -16,17 +16,6 @@ import numpy as np
 from tamis._compile import compiled
 from tamis.datumwise.costs import as_integers
 
-__all__ = [
-    "are_dear",
-    "budget_digits",
-    "budget_units",
-    "charge",
-    "draw_masks",
-    "forbid_dear",
-    "is_dear",
-    "pay",
-]
-
 _BITS = 62
 _BASE = 2**_BITS
 

@@ -22,8 +22,6 @@ from scipy.stats import t as student
 from tamis.paths.fixed_sequence import Limit, SequenceTest, run_sequence
 from tamis.paths.path import Usage
 
-__all__ = ["CalibratedQuestions", "Estimate", "calibrate_levels"]
-
 
 @dataclass(frozen=True)
 class Estimate:

@@ -14,16 +14,6 @@ import numpy as np
 
 from tamis._base import LARGEST_INTEGER
 
-__all__ = [
-    "as_float",
-    "as_integers",
-    "exact_sum",
-    "mean_paid",
-    "paid",
-    "paid_so_far",
-    "whole_costs",
-]
-
 
 def as_float(number):
     """A number as a float; a shorter NumPy float counts as the decimal that it prints as."""

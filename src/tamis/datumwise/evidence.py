@@ -25,16 +25,6 @@ from tamis._base import softmax
 from tamis.datumwise._forest_kernels import FEATURE
 from tamis.datumwise.forest import Forest, Sample, grow, mean_rows, membership
 
-__all__ = [
-    "Cells",
-    "Evidence",
-    "Gatherer",
-    "SetForest",
-    "expected_loss",
-    "number_cells",
-    "stop_thresholds",
-]
-
 # Nodes with fewer rows are leaves: the choices for the probabilities, multiplied by the factor if
 # there are more rows than this. The coarsest cells are those of local means.
 _RESOLUTIONS, _MANY_ROWS = (2, 6, 16), 2000

@@ -23,8 +23,6 @@ from scipy.sparse import csr_matrix
 from tamis.datumwise import _forest_kernels as kernels
 from tamis.datumwise._growth_kernels import N_PLACES, grow_trees
 
-__all__ = ["WORTH_COMPILING", "Forest", "Sample", "grow", "mean_rows", "membership"]
-
 # Numpy sends this many rows down trees in about a tenth of a second.
 WORTH_COMPILING = 1 << 20
 # Rows that descend together: their values of a column, and their numbers, stay in the cache.

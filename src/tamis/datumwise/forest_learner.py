@@ -26,8 +26,6 @@ from tamis.datumwise.induction import Induction, by_size, follow, visits
 from tamis.datumwise.lattice import Lattice
 from tamis.datumwise.process import MISSING, find_status
 
-__all__ = ["learn_forest_path"]
-
 _ROUNDS = 6
 # Standard errors by which branches must be better than the chain alone.
 _CLEAR = 1.0

@@ -16,8 +16,6 @@ from tamis.datumwise.forest import mean_rows
 from tamis.datumwise.induction import Rule, choose_moves
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Run
 
-__all__ = ["ForestPolicy", "Stage"]
-
 # Decisions closer than this to the largest are equal to it.
 _EQUAL = 1e-12
 

@@ -24,8 +24,6 @@ import numpy as np
 
 from tamis.datumwise.forest import membership
 
-__all__ = ["Induction", "PolicySolution", "Rule", "by_size", "choose_moves", "follow", "visits"]
-
 # Shares of local means in the expected costs of local rules.
 _LOCAL = np.array([0.5, 1.0])
 _NONE = np.empty(0)

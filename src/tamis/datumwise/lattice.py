@@ -19,8 +19,6 @@ import numpy as np
 
 from tamis.datumwise.budgets import budget_units
 
-__all__ = ["Lattice"]
-
 # With at most this many blocks, all sets are used.
 _FEW_BLOCKS = 6
 # The chain has all sizes up to this one, then ever larger steps.

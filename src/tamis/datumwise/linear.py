@@ -43,8 +43,6 @@ from tamis.datumwise.runs import (
 )
 from tamis.paths.temperature import fit_temperature
 
-__all__ = ["LinearPolicy", "learn_linear_path"]
-
 # Iterations for the second and each later cost weight of a path.
 _LATER = 4
 _ON_POLICY = 0.8

@@ -21,7 +21,6 @@ from tamis.paths.seeds import as_seed
 if TYPE_CHECKING:
     from tamis.datumwise.classifier import DatumWiseClassifier
 
-__all__ = ["DatumWisePath", "Habits", "calibrate_family", "collect", "fewest_questions"]
 
 # Number of rows that go through all policies together.
 _ROWS = 4096

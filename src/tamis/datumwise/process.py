@@ -19,20 +19,6 @@ import numpy as np
 from tamis._base import check_class_weight, is_real, name_some, read_groups
 from tamis.datumwise.costs import as_float, exact_sum
 
-__all__ = [
-    "ASK",
-    "KNOWN",
-    "MISSING",
-    "OPEN",
-    "Process",
-    "Run",
-    "check_cost_weight",
-    "choose_cost_weights",
-    "find_class_losses",
-    "find_status",
-    "make_process",
-]
-
 # Status of a block of one sample.
 ASK = 0  # available: its values are in X
 KNOWN = 1  # known for free: costs nothing and does not count

@@ -12,8 +12,6 @@ one inverse for all actions and a small correction each.
 
 import numpy as np
 
-__all__ = ["fit_scores"]
-
 # Per state; scores are returns of at most a few units on standardized values.
 _RIDGE = 1e-3
 

@@ -42,8 +42,6 @@ from tamis.datumwise.budgets import budget_digits, forbid_dear, is_dear, pay
 from tamis.datumwise.costs import whole_costs
 from tamis.datumwise.runs import RunBlocks, Scores, blocks_as_lists, first_largest
 
-__all__ = ["expected_returns"]
-
 _N_CHUNKS = 64
 
 

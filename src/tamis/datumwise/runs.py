@@ -8,18 +8,6 @@ from tamis._compile import compiled, prange, twins
 from tamis.datumwise.budgets import are_dear, charge, forbid_dear, pay
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN
 
-__all__ = [
-    "Chain",
-    "RunBlocks",
-    "RunRows",
-    "Scores",
-    "Taken",
-    "blocks_as_lists",
-    "chain_of_blocks",
-    "first_largest",
-    "run_batch",
-]
-
 # Standardized training values are far below this; new ones beyond it are clipped, so that no score
 # overflows.
 _FAR = 1e6

@@ -27,8 +27,6 @@ from functools import lru_cache
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-__all__ = ["assumption_free_bound", "r_concave_bound", "r_concave_tail", "unimodal_bound"]
-
 
 def assumption_free_bound(n_features: int, n_chosen: float, threshold: float) -> float:
     """Expected number of unstable features that pass; no assumption (Theorem 1).

@@ -17,8 +17,6 @@ from tamis._array import is_sparse
 from tamis._base import encode_labels, validate
 from tamis.centers import SparseCenterClassifier, SparseCenterClassifierCV
 
-__all__ = ["gain_standard_error"]
-
 
 def gain_standard_error(
     model: SparseCenterClassifier | SparseCenterClassifierCV,

@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis.guarantees.shares import column_blocks, columns_first, median_shares_of_sets, rescale
 
-__all__ = ["choose_largest", "half_rows", "half_shares", "other_half_centers"]
-
 _WIDTH = 2048
 # Shares closer than this are tied.
 _TIED = 1e-10

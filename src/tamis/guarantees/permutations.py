@@ -21,8 +21,6 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["Units", "make_units", "permuted_labels"]
-
 
 class Units(NamedTuple):
     """What labels are permuted between."""

@@ -32,14 +32,6 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis.guarantees._share_kernels import median_gains, median_shares
 
-__all__ = [
-    "column_blocks",
-    "columns_first",
-    "median_shares_of_sets",
-    "rescale",
-    "shares_of_labellings",
-]
-
 # Numbers per block of shares: a few such blocks fit into the cache.
 _BLOCK = 1 << 17
 # Labels that are looked at together: labellings of many rows would need gigabytes otherwise.

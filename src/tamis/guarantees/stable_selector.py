@@ -24,8 +24,6 @@ from tamis.guarantees.substitutes import frequencies_with_substitutes
 from tamis.panel import PanelClassifier
 from tamis.stability import complementary_pairs
 
-__all__ = ["StableSelector"]
-
 # With fewer units of a class, a half has a single one, and every feature separates it.
 _FEWEST = 4
 

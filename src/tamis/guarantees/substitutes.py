@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["frequencies_with_substitutes"]
-
 _BLOCK = 512
 
 

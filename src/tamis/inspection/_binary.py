@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from tamis.comparison import Comparison
 
-__all__ = ["Binary", "BinaryDisplay", "rebase"]
-
 
 def rebase(
     probabilities: ArrayLike, old: ArrayLike | float, new: ArrayLike | float

@@ -17,24 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLORS",
-    "GREY",
-    "LINES",
-    "MARKERS",
-    "SMALL",
-    "add_legend",
-    "feature_labels",
-    "feature_names",
-    "feature_ticks",
-    "ink",
-    "line_style",
-    "make_axes",
-    "n_fitting",
-    "note_left_out",
-    "require_matplotlib",
-    "shorten",
-]
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")

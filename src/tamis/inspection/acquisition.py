@@ -20,8 +20,6 @@ from tamis.inspection._style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["AcquisitionDisplay"]
-
 
 class AcquisitionDisplay:
     """Who is asked what, in which order: one row per sample, one column per feature.

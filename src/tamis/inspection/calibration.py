@@ -16,7 +16,6 @@ from tamis.paths.intervals import wilson
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["CalibrationDisplay"]
 
 _ENOUGH = 100  # rows of each class from which on a curve is drawn
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from tamis.comparison import Comparison
 
-__all__ = ["CentersDisplay"]
-
 
 class CentersDisplay:
     """How far the class centroids of each selected feature are apart, in units of its spread.

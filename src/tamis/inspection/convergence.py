@@ -13,8 +13,6 @@ from tamis.inspection._style import COLORS, SMALL, ink, make_axes, require_matpl
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ConvergenceDisplay"]
-
 
 class ConvergenceDisplay:
     """Objective, and relative duality gap, by iteration.

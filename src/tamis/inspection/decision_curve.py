@@ -14,7 +14,6 @@ from tamis.inspection._style import COLORS, SMALL, ink, make_axes, shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DecisionCurveDisplay"]
 
 _THRESHOLDS = np.arange(1, 100) / 100
 _CHUNK = 1 << 24  # counts that are drawn at a time

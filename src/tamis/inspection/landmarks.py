@@ -28,8 +28,6 @@ from tamis.landmarks.scaling import apply_scaling
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LandmarkDisplay"]
-
 
 class LandmarkDisplay:
     """Landmarks and samples in the plane of two features, or of two principal components.

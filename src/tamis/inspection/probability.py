@@ -13,8 +13,6 @@ from tamis.inspection._style import COLORS, SMALL, ink, make_axes, shorten
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ProbabilityDisplay"]
-
 
 class ProbabilityDisplay(BinaryDisplay):
     """Predicted probabilities of a class: its own rows upwards, the others downwards.

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from tamis.comparison import Comparison
 
-__all__ = ["Curve", "SparsityPathDisplay"]
-
 
 @dataclass(frozen=True)
 class Curve:

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from tamis.comparison import Comparison
 
-__all__ = ["StabilityDisplay"]
-
 
 class StabilityDisplay:
     """How often each feature is selected when the data change.

@@ -12,17 +12,6 @@ import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = [
-    "add_squares",
-    "dense_keys",
-    "dense_norms",
-    "dense_region_sums",
-    "finish_keys",
-    "sparse_keys",
-    "sparse_norms",
-    "sparse_region_sums",
-]
-
 # Below this share of the landmark's square, a difference of sums has lost too many digits.
 _CANCELLED = 1e-2
 # Unit vectors of parallel rows differ by no more than this, from rounding alone.

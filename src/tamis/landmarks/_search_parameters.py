@@ -18,8 +18,6 @@ from tamis.landmarks.space import (
 from tamis.paths.scoring import check_scoring
 from tamis.paths.splits import make_splits
 
-__all__ = ["check_search", "make_plan"]
-
 _N_CONFIGURATIONS = 128
 
 

@@ -40,8 +40,6 @@ from tamis.landmarks.distances import (
     take_rows,
 )
 
-__all__ = ["SAMPLERS", "ClassSampler", "Sampler", "share_out"]
-
 SAMPLERS = ("fft", "kmeans", "density", "random")
 _MOST_LLOYD = 100
 

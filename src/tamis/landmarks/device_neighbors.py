@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from tamis._array import to_host
 from tamis._base import send_to_device
 
-__all__ = ["search_on_device"]
-
 # Rows kept besides those asked for.
 _SPARE = 11
 _BLOCK_VALUES = 200_000_000

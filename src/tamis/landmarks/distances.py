@@ -30,17 +30,6 @@ from tamis.landmarks._distance_kernels import (
     sparse_region_sums,
 )
 
-__all__ = [
-    "DISTANCES",
-    "as_distances",
-    "distances",
-    "keys_to_row",
-    "prepare",
-    "region_means",
-    "row_norms",
-    "take_rows",
-]
-
 DISTANCES = ("euclidean", "angle")
 
 

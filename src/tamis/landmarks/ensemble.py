@@ -18,8 +18,6 @@ from tamis._array import Matrix
 from tamis.landmarks.evaluation import balanced_errors
 from tamis.landmarks.model import PreparedRows, model_shares
 
-__all__ = ["choose_size", "combine", "ensemble_shares", "member_weights", "pick_greedily"]
-
 # Sizes that "auto" tries: odd, as far as consensus takes the paper (Fig. 4).
 _SIZES = range(1, 32, 2)
 _TIE = 1e-12

@@ -31,8 +31,6 @@ from tamis.landmarks.neighbors import nearest_rows
 from tamis.landmarks.scaling import apply_scaling, fit_scaling
 from tamis.landmarks.votes import vote_codes, vote_shares
 
-__all__ = ["Branch", "FoldData", "balanced_errors", "evaluate_branch", "list_branches"]
-
 
 @dataclass(frozen=True)
 class Branch:

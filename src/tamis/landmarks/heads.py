@@ -15,8 +15,6 @@ from tamis.landmarks.naive_bayes import naive_bayes_decisions, train_naive_bayes
 from tamis.landmarks.neighbors import nearest_rows
 from tamis.landmarks.votes import vote_shares
 
-__all__ = ["class_weights", "decide", "shares", "train_head"]
-
 # Decisions that agree to this precision count as equal: differences are only rounding.
 _TIE = 1e-12
 

@@ -34,8 +34,6 @@ import numpy as np
 from tamis._base import softmax
 from tamis.paths.temperature import fit_temperature
 
-__all__ = ["Regression", "linear_decisions", "train_discriminant", "train_ridge"]
-
 _LAMBDAS = np.logspace(-6, 1, 15)
 # Share of the mean variance that is added to each prediction's: they sum to 1, so S is singular.
 _SHRINKAGE = 1e-3

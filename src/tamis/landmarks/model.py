@@ -20,19 +20,6 @@ from tamis.landmarks.heads import class_weights, decide, shares, train_head
 from tamis.landmarks.kernels import apply_kernel, region_radii
 from tamis.landmarks.scaling import apply_scaling, fit_scaling
 
-__all__ = [
-    "PreparedRows",
-    "apply_map",
-    "landmark_distances",
-    "make_sampler",
-    "model_decisions",
-    "model_shares",
-    "train_map",
-    "train_maps",
-    "train_model",
-    "train_models",
-]
-
 
 def make_sampler(choice, X, codes, seed, largest):
     """Make the sampler of a configuration or a branch."""

@@ -24,8 +24,6 @@ from tamis.landmarks._neighbor_kernels import (
 from tamis.landmarks.device_neighbors import search_on_device
 from tamis.landmarks.distances import as_distances, prepare, row_norms
 
-__all__ = ["METRICS", "MOST_NEIGHBORS", "WEIGHTS", "nearest_rows"]
-
 METRICS = ("euclidean", "angle")
 WEIGHTS = ("uniform", "distance")
 MOST_NEIGHBORS = MOST

@@ -9,8 +9,6 @@ from dataclasses import astuple
 
 import numpy as np
 
-__all__ = ["Outcomes"]
-
 
 class Outcomes:
     """Predictions of `configurations` for the test rows of each fold.

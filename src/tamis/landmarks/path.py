@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from tamis.landmarks.classifier import LandmarkClassifier
     from tamis.landmarks.search import LandmarkSearchCV
 
-__all__ = [
-    "LandmarkPath",
-    "LandmarkSearchPath",
-    "SearchLevel",
-    "check_feature_order",
-    "check_levels",
-    "double_up_to",
-    "order_features",
-]
-
 
 def log_shares(probabilities: NDArray) -> NDArray[np.float64]:
     """Decisions from probabilities: their logarithms, -inf for a class without votes."""

@@ -23,24 +23,6 @@ from tamis.landmarks.distances import DISTANCES
 from tamis.landmarks.kernels import KERNELS
 from tamis.landmarks.neighbors import METRICS, MOST_NEIGHBORS, WEIGHTS
 
-__all__ = [
-    "BELONG",
-    "CLASSIFIERS",
-    "EXTENDED",
-    "KINDS",
-    "PAPER",
-    "PARAMETERS",
-    "SCALINGS",
-    "SPARSE_SCALINGS",
-    "Configuration",
-    "check_space",
-    "draw_configurations",
-    "is_count",
-    "is_positive",
-    "list_configurations",
-    "simplify",
-]
-
 CLASSIFIERS = ("nb", "knn", "ridge", "lda")
 # Parameters that apply only to some classifiers.
 BELONG = {

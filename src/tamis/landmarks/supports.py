@@ -12,8 +12,6 @@ from tamis.landmarks.path import LandmarkSearchPath, SearchLevel, take_columns
 from tamis.landmarks.plan import SearchPlan
 from tamis.landmarks.scaling import fit_scaling, take_scaling
 
-__all__ = ["search_supports"]
-
 
 def search_supports(
     estimator, plan: SearchPlan, X: Matrix, supports: list[NDArray]

@@ -21,8 +21,6 @@ from tamis.landmarks.record import read_transformer, write_transformer
 from tamis.landmarks.space import SPARSE_SCALINGS
 from tamis.paths.seeds import as_seed
 
-__all__ = ["LandmarkTransformer"]
-
 
 class LandmarkTransformer(
     RecordMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, TamisEstimator

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["OPSET", "Graph"]
-
 OPSET = 19  # the first in which strings can be compared
 _DOUBLE = 11  # onnx.TensorProto.DOUBLE
 

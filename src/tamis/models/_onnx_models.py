@@ -4,8 +4,6 @@ import numpy as np
 
 from tamis.tables.errors import InputError
 
-__all__ = ["add_classifier", "columns_of"]
-
 _POSSIBLE = (
     "SparseCenterClassifier(CV), PrimalDualClassifier(CV), PanelClassifier(CV), "
     "LandmarkClassifier and LandmarkSearchCV"

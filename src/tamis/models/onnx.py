@@ -16,8 +16,6 @@ from tamis.models.linear_form import inputs_of
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
 
-__all__ = ["export_onnx", "register_skl2onnx"]
-
 _IR_VERSION = 9
 _OUTPUTS = ("label", "probabilities")
 _REGISTERED = (

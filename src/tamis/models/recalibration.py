@@ -21,8 +21,6 @@ from tamis._base import softmax
 from tamis.tables.classifying.table_model import Recalibration, TableModel
 from tamis.tables.errors import InputError
 
-__all__ = ["cross_fit", "fit_recalibration", "log_loss", "recalibrate"]
-
 _VARIANCES = 1.0, 10.0
 _SLOPES = 1e-3, 1e3
 _FLOOR = 1e-12

@@ -13,8 +13,6 @@ from tamis.models.files import write_atomically
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
 
-__all__ = ["read_skops", "write_skops"]
-
 # Types that skops does not trust by itself.
 TRUSTED = [
     *(f"{module}.{name}" for known in (ESTIMATORS, PARTS) for name, module in known.items()),

@@ -15,8 +15,6 @@ from tamis.tables.classifying.prevalence import tell_assumed
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError, NotReadable
 
-__all__ = ["export_spreadsheet"]
-
 # Characters that XML has no place for.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 

@@ -19,8 +19,6 @@ from tamis.primal_dual._restarts import Restarts
 from tamis.primal_dual.block_tasks import Evaluate, Square, add
 from tamis.primal_dual.problem import BallProblem
 
-__all__ = ["Descent", "descend"]
-
 _POWER_STEPS = 5
 
 Point = tuple[NDArray, NDArray]

@@ -13,8 +13,6 @@ the same quadratic model, goes on from there. The model falls with each of them.
 import numpy as np
 from scipy.linalg import lapack
 
-__all__ = ["Block", "add_violators", "walk_on_face"]
-
 # Entries that are dropped one after the other.
 _MOST_DROPPED = 20
 

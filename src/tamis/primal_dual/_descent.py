@@ -19,8 +19,6 @@ from tamis.primal_dual._active_set import Block, add_violators, walk_on_face
 from tamis.primal_dual._restarts import next_momentum
 from tamis.primal_dual.problem import Dual, Primal
 
-__all__ = ["can_descend", "descent"]
-
 # Iterations on one support before a Newton step is tried there.
 _SAME_SUPPORT = 3
 # Smallest share of the mean diagonal entry that is added to the diagonal of a Newton system.

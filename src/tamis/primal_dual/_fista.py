@@ -12,8 +12,6 @@ import numpy as np
 from tamis.primal_dual._newton import newton_cost, newton_step
 from tamis.primal_dual._restarts import Restarts
 
-__all__ = ["fista"]
-
 # Iterations on one face before Newton's method is tried there.
 _SAME_FACE = 4
 

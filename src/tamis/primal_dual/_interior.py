@@ -28,8 +28,6 @@ from tamis.primal_dual._cones import ConeScaling, Points
 from tamis.primal_dual._newton import newton_step
 from tamis.primal_dual.problem import BallProblem, Pair
 
-__all__ = ["can_walk_inside", "interior"]
-
 _MOST_ROWS = {"entries": 400, "rows": 1200}
 _SAFE_STEP = 0.995
 _MOST_STEPS = 60

@@ -25,8 +25,6 @@ import numpy as np
 from tamis._array import inner
 from tamis.primal_dual._restarts import Restarts
 
-__all__ = ["pdhg"]
-
 
 @dataclass(frozen=True)
 class _Point:

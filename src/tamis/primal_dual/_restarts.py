@@ -10,8 +10,6 @@ import math
 
 import numpy as np
 
-__all__ = ["Restarts", "next_momentum"]
-
 # An anchored method restarts when its residual is at most this share of the first one ...
 _SUFFICIENT = 0.2
 # ... or this share, and rises ...

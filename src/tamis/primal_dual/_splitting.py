@@ -22,8 +22,6 @@ from scipy import linalg
 
 from tamis.primal_dual._restarts import Restarts
 
-__all__ = ["can_split", "splitting"]
-
 # Largest size of a system that is worth its factorization.
 _LARGEST_SYSTEM = 2000
 # Computing the gap needs two more products, so it is done every this many iterations.

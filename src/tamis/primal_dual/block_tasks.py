@@ -27,18 +27,6 @@ from tamis._base import (
 from tamis.primal_dual.standardized import Standardized
 from tamis.primal_dual.training import Scaling
 
-__all__ = [
-    "BlockReader",
-    "Evaluate",
-    "Gather",
-    "Look",
-    "Moments",
-    "Prepare",
-    "Square",
-    "Sums",
-    "add",
-]
-
 
 def add(one: Any, other: Any) -> Any:
     """Merge two results of blocks."""

@@ -17,8 +17,6 @@ import numpy as np
 from tamis.primal_dual.problem import Pair
 from tamis.primal_dual.solver import Solution
 
-__all__ = ["algorithm_1"]
-
 
 def algorithm_1(problem, *, max_iter=30):
     """Yield the current iterate after each iteration, with its gap: not the best so far.

@@ -18,16 +18,6 @@ from scipy import sparse
 
 from tamis._array import center_columns, is_sparse
 
-__all__ = [
-    "confidence_of",
-    "contributions",
-    "decide",
-    "decide_linear",
-    "distances",
-    "linear_contributions",
-    "project",
-]
-
 # Larger than any data, but with a finite square.
 _FARTHEST = 1e100
 _TIE = 1e-12

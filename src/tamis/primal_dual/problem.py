@@ -28,8 +28,6 @@ import numpy as np
 from tamis._array import Arithmetic, from_host, namespace, to_host, zeros
 from tamis.primal_dual.standardized import Standardized
 
-__all__ = ["BallProblem", "Dual", "Pair", "Primal"]
-
 # Even a perfect fit leaves some uncertainty.
 _LEAST_DISPERSION = 1e-3
 

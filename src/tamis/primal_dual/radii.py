@@ -14,18 +14,6 @@ import numpy as np
 from tamis.primal_dual.problem import BallProblem, Pair
 from tamis.primal_dual.solver import Solution, solve
 
-__all__ = [
-    "CRISP",
-    "Level",
-    "add_wanted",
-    "choose_radii",
-    "fill_jumps",
-    "follow",
-    "many_features",
-    "path_of",
-    "refine_radius",
-]
-
 # Radii are explored with this factor and accuracy.
 _GROWTH, _LOOSE = 1.6, 1e-3
 # A model that explains less than this, in units of the empty one, is too small to be useful.

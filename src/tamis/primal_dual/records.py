@@ -5,8 +5,6 @@ import numpy as np
 from tamis._array import to_host
 from tamis.primal_dual.balls import used_rows
 
-__all__ = ["record_of"]
-
 _ROUNDING = 1e-12
 
 

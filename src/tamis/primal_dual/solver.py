@@ -33,8 +33,6 @@ from tamis.primal_dual._splitting import can_split, splitting
 from tamis.primal_dual.balls import used_rows
 from tamis.primal_dual.problem import BallProblem, Pair, Primal
 
-__all__ = ["Solution", "resume", "solve"]
-
 # Size of the first inner problem: this many values of the data, within bounds.
 _FIRST_VALUES, _FEWEST_ROWS, _FIRST_ROWS = 200_000, 10, 50
 # Inner problems are solved to this share of the current gap.

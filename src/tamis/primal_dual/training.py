@@ -31,15 +31,6 @@ from tamis.primal_dual.losses import make_loss
 from tamis.primal_dual.problem import BallProblem
 from tamis.primal_dual.standardized import Standardized
 
-__all__ = [
-    "Scaling",
-    "TrainingData",
-    "make_problem",
-    "prepare",
-    "scale_columns",
-    "unscaled",
-]
-
 # A column this many of its own standard deviations away from 0 is centered before it is
 # multiplied: centering the product would lose that many digits.
 _FAR = 1e3

@@ -40,14 +40,6 @@ from tamis.projections._checks import (
 )
 from tamis.projections._sums import EPSILON, add_exactly, is_large, plain_sum, survey
 
-__all__ = [
-    "find_level",
-    "project_magnitudes",
-    "project_simplex",
-    "shrink",
-    "simplex_threshold",
-]
-
 
 def project_simplex(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     r"""Project an array on the simplex.

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from tamis.selectors.likelihoods import entropy, purity_of
 from tamis.selectors.relaxation import relax
 
-__all__ = ["BestSupport", "best_support"]
-
 # Sums of products are accurate to about this fraction of their terms.
 _ROUNDING = 1e-12
 

@@ -13,8 +13,6 @@ from sklearn.utils import gen_batches
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["class_presence", "class_sums", "class_totals", "thresholds_of"]
-
 # Entries of a dense block: 32 MiB as float64, for any size and type of X.
 _BLOCK = 1 << 22
 

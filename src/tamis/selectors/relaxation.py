@@ -31,8 +31,6 @@ from numpy.typing import NDArray
 from tamis._base import largest
 from tamis.selectors.likelihoods import entropy
 
-__all__ = ["Relaxation", "relax"]
-
 _MAX_ROUNDS = 200
 _RELATIVE = 1e-13
 

@@ -12,8 +12,6 @@ from tamis.spark.columns import find_features, require_frame
 from tamis.spark.predictions import add_predictions
 from tamis.spark.rows import SparkRows
 
-__all__ = ["SparkClassifier"]
-
 # Parameters that say where the data are and how to compute, not what.
 _OF_SPARK = ("features", "label", "weight", "max_bytes")
 

@@ -11,8 +11,6 @@ from tamis.centers import SparseCenterClassifier
 from tamis.centers.chunks import train_passes
 from tamis.spark.base import SparkClassifier
 
-__all__ = ["SparkSparseCenterClassifier"]
-
 
 class SparkSparseCenterClassifier(SparkClassifier):
     """`SparseCenterClassifier` for Spark DataFrames.

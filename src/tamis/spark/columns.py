@@ -12,8 +12,6 @@ from scipy import sparse
 
 from tamis._array import Matrix
 
-__all__ = ["Features", "find_features", "position_of", "read_column", "require_frame"]
-
 
 def require_frame(data: Any) -> None:
     """Raise unless this is a Spark DataFrame."""

@@ -9,8 +9,6 @@ import numpy as np
 
 from tamis.spark.columns import Features
 
-__all__ = ["add_predictions"]
-
 
 def add_predictions(data: Any, features: Features, model: Any, with_probabilities: bool) -> Any:
     """Add the column "prediction", and "probability" if `with_probabilities`, lazily.

@@ -11,8 +11,6 @@ from tamis.primal_dual import PrimalDualClassifier
 from tamis.primal_dual.partitioned import train_passes
 from tamis.spark.base import SparkClassifier
 
-__all__ = ["SparkPrimalDualClassifier"]
-
 
 class SparkPrimalDualClassifier(SparkClassifier):
     """`PrimalDualClassifier` for Spark DataFrames.

@@ -20,8 +20,6 @@ from typing import Any
 from tamis._passes import merge_in_tree
 from tamis.spark.columns import Features, find_features, position_of, read_column, require_frame
 
-__all__ = ["SparkRows", "read_summaries", "write_summary"]
-
 # Neighbours that are merged at a time; a power of two.
 _N_MERGED = 16
 # Bytes of a summary in one row: Arrow's batches are limited to 2 GB.

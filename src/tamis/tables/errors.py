@@ -6,24 +6,6 @@ from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from errno import ENOMEM
 
-__all__ = [
-    "EmptyTableError",
-    "Failure",
-    "InputError",
-    "NotEnoughMemory",
-    "NotReadable",
-    "as_option",
-    "comma_advice",
-    "counted",
-    "in_python",
-    "is_about_memory",
-    "listed",
-    "nearest",
-    "quoted",
-    "require_names",
-]
-
-
 # How libraries written in C and C++ say that an allocation failed.
 _LACK = ("bad_alloc", "cannot allocate memory", "unable to allocate", "malloc of size")
 

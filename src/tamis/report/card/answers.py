@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from tamis.report.questionnaire.fields import Field
 
-__all__ = ["Levels", "make_levels"]
-
 # Most ranges of a number, and rows that a range or a category has at least.
 _MOST_RANGES, _FEWEST_ROWS, _SMALLEST_SHARE = 4, 5, 0.05
 # How far from a quartile a rounder number may be, as a share of the rows.

@@ -28,8 +28,6 @@ from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.columns.table import Columns
 from tamis.tables.errors import InputError, NotReadable, listed
 
-__all__ = ["MOST_FEATURES", "Card", "card_fields", "find_positive", "learn_card", "make_card"]
-
 # Largest number of points for an answer; the smallest of them that fits nearly as well is used.
 _LARGEST_POINTS = (2, 3, 4, 5, 6, 8, 10)
 _AS_GOOD = 1.005

@@ -14,8 +14,6 @@ from tamis.report.questionnaire.page import asset, fill, security_policy
 from tamis.tables.classifying.decision_limit import limit_at
 from tamis.tables.classifying.prevalence import percent, why_not_likeliest
 
-__all__ = ["make_card_page"]
-
 # Most steps of the line from points to risks.
 _MOST_STEPS = 24
 _LOWEST, _HIGHEST = "< 0.5 %", "> 99.5 %"

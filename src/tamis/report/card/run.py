@@ -26,8 +26,6 @@ from tamis.tables.classifying.unusual import observe
 from tamis.tables.columns.table import Table
 from tamis.tables.errors import InputError
 
-__all__ = ["CardScores", "Experiment", "find_experiment", "score_card"]
-
 # A threshold is the probability of a row, which the run keeps in single precision.
 _ROUNDED = 1 - 1e-6
 

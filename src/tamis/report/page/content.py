@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from tamis.comparison.choosing.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["clean", "make_content"]
 
 # Columns with missing values that are listed.
 _MOST_MISSING = 10

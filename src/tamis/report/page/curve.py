@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tamis.comparison.choosing.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["MOST_LISTED", "describe_curve"]
 
 # Features that are listed for one level.
 MOST_LISTED = 50

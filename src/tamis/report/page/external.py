@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tamis.comparison.choosing.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["describe_evaluations"]
 
 # Classes of an evaluation that have a table and pictures.
 _MOST_CLASSES = 3

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["draw_measured"]
-
 
 def draw_measured(measured: dict[str, Any], new_figure: Any) -> list[tuple[str, Any]]:
     """Calibration, net benefit and ROC curve of one class.

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
     from tamis.tables.classifying.table_model import TableModel
 
-__all__ = ["describe_family", "describe_model", "worked_example"]
 
 # Most rows that the table of questions is made from.
 _ASKED_ROWS = 2000

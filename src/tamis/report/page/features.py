@@ -16,7 +16,6 @@ from tamis.report.page.words import plural
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["describe_panel"]
 
 _N_BINS = 24
 # Small plots: one row per class and feature, at most this many on the page.

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tamis.comparison.choosing.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["read_evaluation", "render", "write_report"]
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 

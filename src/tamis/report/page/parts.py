@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["FEWEST", "describe_parts", "hide_counts", "hide_few"]
-
 #: Counts below this would point to single rows.
 FEWEST = 5
 # "(2)", "2 rows", "2 of 80 rows" and "2 values".

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tamis.comparison.choosing.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["NONE", "draw_pictures"]
 
 NONE: dict[str, Any] = {
     "missing": None,

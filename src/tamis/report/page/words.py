@@ -12,15 +12,6 @@ from tamis.comparison.methods.naming import name_head
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
 
-__all__ = [
-    "SCORES",
-    "SCORES_WITHOUT_CHOICE",
-    "TRIPOD",
-    "count",
-    "plural",
-    "recommend",
-    "rule_of_choice",
-]
 
 SCORES = {
     "balanced_accuracy": "balanced accuracy",

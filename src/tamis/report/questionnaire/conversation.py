@@ -15,8 +15,6 @@ from tamis.tables.classifying.prevalence import Prevalence, find_prevalence, why
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
 
-__all__ = ["Conclusion", "Questionnaire", "Step"]
-
 
 @dataclass(frozen=True)
 class Step:

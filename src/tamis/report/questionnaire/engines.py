@@ -16,8 +16,6 @@ from tamis.tables.classifying.prevalence import Prevalence, find_prevalence
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError, NotReadable
 
-__all__ = ["Engine", "InOrder", "Policy", "Question", "make_engine", "refuse_rows"]
-
 _N_DRAWS = 200
 
 

@@ -15,8 +15,6 @@ from tamis.report.questionnaire.engines import InOrder
 from tamis.report.questionnaire.terms import After
 from tamis.tables.classifying.prevalence import why_not_likeliest
 
-__all__ = ["make_form"]
-
 # What the script needs of the stages of a forest policy.
 _OF_STAGE = ("forest", "rule", "targets", "new", "means", "row_of", "table")
 _OF_LINEAR = ("bias", "for_known", "for_value", "columns", "block_of", "scaling", "max_blocks")

@@ -11,8 +11,6 @@ from typing import Any
 
 import jinja2
 
-__all__ = ["asset", "embed", "fill", "make_page", "security_policy"]
-
 _SCRIPTS = ("questionnaire.js", "questionnaire_policy.js", "questionnaire_page.js")
 _ALONE = "This page works offline: answers stay on this device."
 _LOGGED = "Answers are written to the log file of the person who started this page."

@@ -19,8 +19,6 @@ from tamis.report.questionnaire.fields import Field, fields_of
 from tamis.tables.classifying.prevalence import Prevalence
 from tamis.tables.classifying.table_model import TableModel
 
-__all__ = ["After", "FieldTerms", "Terms", "make_terms"]
-
 # Decisions closer than this, relative to the bounds, may be ties.
 _SLACK = 1e-9
 # Stands for minus infinity: the decision of a class without training rows.

@@ -18,16 +18,6 @@ from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.columns.table import Columns
 from tamis.tables.preparing.preparation import Preparation
 
-__all__ = [
-    "Margins",
-    "Nearest",
-    "Sequences",
-    "Values",
-    "explain_margins",
-    "explain_nearest",
-    "explain_sequences",
-]
-
 
 @dataclass(frozen=True)
 class Margins:

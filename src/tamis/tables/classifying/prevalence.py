@@ -18,15 +18,6 @@ from numpy.typing import NDArray
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError, listed
 
-__all__ = [
-    "Prevalence",
-    "find_prevalence",
-    "percent",
-    "tell_assumed",
-    "tell_shares",
-    "why_not_likeliest",
-]
-
 # A class whose rows all have the weight 0 still has a frequency.
 _SMALLEST = 1e-9
 _TRAINING = "training"

@@ -18,8 +18,6 @@ from tamis.tables.columns.table import Columns
 from tamis.tables.preparing.preparation import Preparation
 from tamis.tables.preparing.table_record import read_preparation, write_preparation
 
-__all__ = ["Predicted", "Recalibration", "TableModel"]
-
 
 @dataclass(frozen=True)
 class Predicted:

@@ -9,8 +9,6 @@ from tamis.tables.columns.coded import Coded
 from tamis.tables.columns.missing import MissingWords
 from tamis.tables.errors import InputError, counted, listed
 
-__all__ = ["enforce_choices"]
-
 
 def enforce_choices(
     name: str,

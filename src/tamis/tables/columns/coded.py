@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LONGEST_CATEGORY", "Coded", "CodedBuilder", "as_objects"]
-
-
 #: Characters of a category or a label; a longer word is text.
 LONGEST_CATEGORY = 1_000
 # Bytes of a word from which its key is made, and what mixes the two halves (the golden ratio).

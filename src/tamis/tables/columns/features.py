@@ -27,8 +27,6 @@ from tamis.tables.columns.values import (
 )
 from tamis.tables.errors import InputError, as_option, listed
 
-__all__ = ["MOST_ODD", "decide_kinds", "keep_columns", "looks_like_id"]
-
 _ID_NAME = re.compile(
     r"(^|[_\W\d])(id|ids|uuid|guid|index|idx|row|rownames?|row_names?|barcode)$"
     r"|^(id|uuid|guid)[_\W]|^unnamed: \d+$|^__index_level_\d+__$",

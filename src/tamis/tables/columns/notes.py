@@ -10,8 +10,6 @@ from tamis.tables.columns.missing import MissingWords
 from tamis.tables.columns.values import PLACEHOLDERS
 from tamis.tables.errors import as_option, listed
 
-__all__ = ["note_left_out", "note_numeric", "note_words", "option"]
-
 
 def note_words(
     known: Mapping[str, Collection[str]],

@@ -17,8 +17,6 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["FEWEST_ROWS", "Pool", "find_pool", "pool_part", "pool_parts", "unused_columns"]
-
 #: Training rows that a category has at least.
 FEWEST_ROWS = 5
 

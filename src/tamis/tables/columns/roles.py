@@ -25,8 +25,6 @@ from tamis.tables.columns.values import (
 from tamis.tables.columns.wishes import Wishes
 from tamis.tables.errors import InputError, counted, listed, nearest, require_names
 
-__all__ = ["Wishes", "assign_roles"]
-
 _MANY_CLASSES = 100
 _MANY_VALUES = 20
 

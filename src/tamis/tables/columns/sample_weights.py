@@ -11,8 +11,6 @@ from tamis._base import WeightSummary
 from tamis.tables.columns.values import parse_numbers
 from tamis.tables.errors import InputError, counted
 
-__all__ = ["numbers", "parse_weights", "scale_weights", "summarise_weights", "used_rows"]
-
 
 def summarise_weights(values: Any) -> WeightSummary:
     """How the weights of some rows are to be read; values that are no weights are left out."""

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["alike_pairs", "equal_pairs", "folded", "hint_alike"]
-
 # A word this much rarer than one it resembles may be a misspelling of it.
 _RARER = 0.2
 # Not between digits, where they make another number: 1.5, 1-2.

@@ -15,23 +15,6 @@ from tamis.tables.columns.coded import LONGEST_CATEGORY, Coded, as_objects
 from tamis.tables.columns.missing import MissingWords
 from tamis.tables.errors import InputError
 
-__all__ = [
-    "PLACEHOLDERS",
-    "TOO_LARGE",
-    "as_floats",
-    "as_labels",
-    "canonical",
-    "is_large_integer",
-    "is_number",
-    "match_labels",
-    "missing_in",
-    "parse_numbers",
-    "row_names",
-    "strings",
-    "to_number",
-    "without_numbers",
-]
-
 TOO_LARGE = (
     f"holds integers beyond {LARGEST_INTEGER}, which are not exact as numbers: drop it"
     " (--drop) if they are identifiers, or use --categorical"

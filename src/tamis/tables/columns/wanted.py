@@ -16,8 +16,6 @@ from tamis.tables.columns.table import Columns
 from tamis.tables.columns.values import TOO_LARGE, is_large_integer, strings
 from tamis.tables.errors import InputError, listed, nearest, quoted
 
-__all__ = ["Wanted"]
-
 # Names of columns that are less alike are not suggested: see `nearest`.
 _ALIKE = 0.7
 

@@ -24,8 +24,6 @@ from tamis.tables.columns.values import is_large_integer, to_number
 from tamis.tables.errors import InputError
 from tamis.tables.formats.text import Dialect, rows_of, split
 
-__all__ = ["Batch", "parse_words", "read_batches", "release_unused", "split_batches"]
-
 # Beyond this number of columns, whole rows are converted at once.
 _WIDE = 1_000
 _CHUNK_FIELDS = 500_000

@@ -20,8 +20,6 @@ from tamis.tables.formats.source import COLUMN, WORD
 from tamis.tables.formats.text import Dialect, sniff
 from tamis.tables.formats.transposed import read_transposed
 
-__all__ = ["Csv", "MatrixBuilder", "Tsv", "coded", "expected_rows"]
-
 # Bytes of a word in memory: a code.
 _CODE = 12
 

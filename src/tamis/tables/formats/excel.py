@@ -13,8 +13,6 @@ from tamis.tables.formats.delimited import Csv
 from tamis.tables.formats.reader import FormatReader
 from tamis.tables.formats.source import Source
 
-__all__ = ["Xlsx"]
-
 
 class Xlsx(FormatReader):
     """A sheet of an Excel file: its name, or its number from 1; by default the first one."""

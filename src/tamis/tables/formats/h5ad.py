@@ -17,8 +17,6 @@ from tamis.tables.formats.arrays import checked_csr, table_bytes
 from tamis.tables.formats.reader import FormatReader, TableSize, raw_rows
 from tamis.tables.formats.source import COLUMN, WORD, Source, readable
 
-__all__ = ["H5ad", "NotInRowsError", "open_h5ad"]
-
 # Values of a part that is read at once.
 _PART_VALUES = 20e6
 

@@ -13,8 +13,6 @@ from typing import Any
 from tamis.tables.errors import InputError
 from tamis.tables.formats.source import Source, packing_of, unpacked
 
-__all__ = ["TextLines", "Utf8Stream", "bounded_file", "unpacking"]
-
 _BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe", "utf-16"),

@@ -13,8 +13,6 @@ from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.formats.reader import NUMBER, FormatReader, TableSize
 from tamis.tables.formats.source import COLUMN, WORD
 
-__all__ = ["Parquet", "table_chunks"]
-
 _CHUNK_ROWS, _CHUNK_VALUES = 1 << 16, 1 << 23
 _BUFFER = 1 << 20
 

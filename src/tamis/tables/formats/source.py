@@ -15,20 +15,6 @@ from typing import IO, Any, NoReturn
 
 from tamis.tables.errors import InputError, NotEnoughMemory, is_about_memory
 
-__all__ = [
-    "COLUMN",
-    "WORD",
-    "Budget",
-    "Source",
-    "available_memory",
-    "check_path",
-    "packing_of",
-    "parse_size",
-    "readable",
-    "tell_size",
-    "unpacked",
-]
-
 _MAGIC_OF_PACKING = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "zstd": b"\x28\xb5\x2f\xfd"}
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z\d+.-]+://")
 #: Bytes that a column needs in addition to its values (its name, several times), and a word.

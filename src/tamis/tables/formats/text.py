@@ -15,8 +15,6 @@ from tamis.tables.errors import InputError
 from tamis.tables.formats.lines import TextLines
 from tamis.tables.formats.source import Source
 
-__all__ = ["Dialect", "records", "rows_of", "sniff", "split"]
-
 _DELIMITERS = ("\t", ";", "|", ",")
 _SAMPLE_LINES = 100
 _SAMPLE_CHARACTERS = 1_000_000

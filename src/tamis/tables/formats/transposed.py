@@ -13,8 +13,6 @@ from tamis.tables.formats.batches import parse_words, split_batches
 from tamis.tables.formats.source import COLUMN, Source
 from tamis.tables.formats.text import Dialect
 
-__all__ = ["read_transposed"]
-
 
 def read_transposed(
     source: Source,

@@ -17,8 +17,6 @@ from tamis.tables.preparing.encoding import narrow
 from tamis.tables.preparing.preparation import Preparation
 from tamis.tables.preparing.words import TextColumns, find_words
 
-__all__ = ["choose_categories", "lay_out", "make_layout", "missing_columns"]
-
 # Only the most frequent categories have a column.
 _N_CATEGORIES = 50
 

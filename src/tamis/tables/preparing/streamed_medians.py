@@ -26,8 +26,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bracket", "find_medians", "first_brackets"]
-
 _PARTS = 256
 _TOP = np.uint64(1 << 63)
 _LAST = 2**64 - 1

@@ -31,8 +31,6 @@ from tamis.tables.preparing.streamed_medians import find_medians, first_brackets
 from tamis.tables.preparing.words import TextColumns, words_in_rows
 from tamis.tables.reading.row_stream import RowChunk, RowStream
 
-__all__ = ["ColumnSurvey", "hash_table", "lay_out_columns", "learn_rows", "survey_columns"]
-
 _MOST_WORDS = 2_000_000
 # Distinct rows up to which copies are counted exactly.
 _COUNTED_ROWS = 200_000

@@ -28,8 +28,6 @@ from tamis.tables.columns.values import strings
 from tamis.tables.columns.wanted import Wanted
 from tamis.tables.errors import InputError, listed
 
-__all__ = ["as_raw", "as_table", "is_frame", "read_columns"]
-
 # What can be done with a table on a cluster.
 _ELSEWHERE = (
     ", write the rows to a parquet file (`tamis fit` and `tamis predict` read some rows at a time)"

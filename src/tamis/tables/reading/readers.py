@@ -16,7 +16,6 @@ from tamis.tables.reading.targets import read_labels
 if TYPE_CHECKING:
     from tamis.tables.formats.sampling import KeepRows
 
-__all__ = ["read_for_command", "read_raw", "read_table"]
 
 _P = ParamSpec("_P")
 

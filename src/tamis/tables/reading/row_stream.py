@@ -26,8 +26,6 @@ from tamis.tables.formats.reader import FormatReader
 from tamis.tables.formats.sampling import MOST_LABELS, RowSample, SampleSurvey
 from tamis.tables.reading.rows import read_rows
 
-__all__ = ["Header", "RowChunk", "RowStream", "read_header", "survey_rows", "why_not"]
-
 # Numbers of a chunk.
 _CHUNK_VALUES = 1_000_000
 _READING = ("format", "delimiter", "encoding", "layer")

@@ -12,8 +12,6 @@ from tamis.tables.formats.registry import open_reader
 from tamis.tables.formats.source import WORD, readable
 from tamis.tables.formats.text import records, sniff, split
 
-__all__ = ["read_labels"]
-
 
 def read_labels(
     path: str | PathLike,
