@@ -371,11 +371,7 @@ class SparseCenterClassifier(FittedCenters):
 def make_path(
     estimator: FittedCenters, model: CenterModel, levels: NDArray, classes: NDArray, n_rows: int
 ) -> CentersPath:
-    """Make the path of a trained model.
-
-    `estimator`: its parameters, features and feature groups are those of the classifiers of the
-    path; `classes`: class labels; `n_rows`: number of training rows.
-    """
+    """Make the path of a trained model."""
     parameters = {name: getattr(estimator, name) for name in _PARAMETERS}
     template = SparseCenterClassifier(**parameters)
     for name in _DESCRIPTIONS:

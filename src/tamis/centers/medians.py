@@ -61,9 +61,8 @@ def class_medians(
 ) -> ClassMedians:
     """Medians, dispersions and gains of each column.
 
-    `X` (n_samples, n_features): float32 or float64, finite; compared and summed in float64.
-    `codes` (n_samples,): class index of each row, integers in 0..n_classes-1; every class has
-    weight. `n_classes`: number of classes. `sample_weight` (n_samples,) or None: non-negative
+    `X` (n_samples, n_features). `codes` (n_samples,): class index of each row, integers in
+    0..n_classes-1; every class has weight. `sample_weight` (n_samples,) or None: non-negative
     weights.
     """
     result = _medians_as_they_are(X, codes, n_classes, sample_weight)

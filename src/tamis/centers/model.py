@@ -294,9 +294,7 @@ class CenterModel:
     def along(self, ks: NDArray) -> tuple[PathTerms, NDArray, NDArray]:
         """Terms of the ranked features, and what the k best features or groups are, for all ks.
 
-        `ks` (n_levels,). Returns `terms`; `stops` (n_levels,): number of ranked features among the
-        k best features or groups; `n_selected` (n_levels,): number of features, or groups, that
-        are selected.
+        `ks` (n_levels,). Returns `stops` (n_levels,), `n_selected` (n_levels,).
         """
         ranked = self.ranked()
         if self.groups is None:

@@ -47,8 +47,7 @@ class ClassMedians:
 class HalfRule:
     """How sums of weights are compared with one half: exactly for whole-number weights.
 
-    `weight` (n_classes,): sums of the sample weights; `whole`: whether all sample weights are
-    whole numbers.
+    `weight` (n_classes,).
     """
 
     def __init__(self, weight: NDArray, whole: bool, n_rows: int) -> None:
@@ -115,9 +114,8 @@ def fill_columns(
 ) -> None:
     """Fill in the statistics of columns from their sorted segments.
 
-    `columns`: which columns. `segments`: one segment per (column, class). `sums` (n_segments,) or
-    None: sums of the absolute deviations from the class medians; None: computed here. `result`:
-    changed in place.
+    `segments`: one segment per (column, class). `sums` (n_segments,) or None: sums of the absolute
+    deviations from the class medians; None: computed here. `result`: changed in place.
     """
     n_classes = rule.weight.size
     medians = ColumnMedians(

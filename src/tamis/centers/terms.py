@@ -126,9 +126,7 @@ def path_decisions(
 ) -> NDArray[np.float64]:
     """Decisions of each row for each number of ranked features.
 
-    `X` (n_samples, n_features): checked samples; `ks`: numbers of ranked features. Returns
-    `decisions` (n_samples, len(ks), n_classes): those within rounding of the largest are equal to
-    it.
+    `X` (n_samples, n_features). Returns `decisions` (n_samples, len(ks), n_classes).
     """
     decisions = np.empty((X.shape[0], len(ks), terms.log_prior.size))
     if decisions.size == 0:
@@ -141,8 +139,7 @@ def path_decisions(
 def path_labels(X: Matrix, terms: PathTerms, ks: Sequence[int] | NDArray) -> NDArray:
     """Class index of each row for each number of ranked features.
 
-    `X` (n_samples, n_features): checked samples; `ks`: numbers of ranked features. Returns
-    `labels` (n_samples, len(ks)).
+    `X` (n_samples, n_features). Returns `labels` (n_samples, len(ks)).
     """
     if X.shape[0] == 0 or len(ks) == 0:
         return np.empty((X.shape[0], len(ks)), dtype=np.int8)

@@ -29,10 +29,9 @@ def compare_classes(
 ) -> Iterator[tuple[int, dict[str, NDArray]]]:
     """Compare classes with all other rows, or with the rows of one class.
 
-    `chosen`: places of the classes to compare. `reference`: place of the class to compare with;
-    None: all other rows. `log_base`: base of the logarithm that was applied to the data. Yields
-    `place`: one of `chosen`, ascending; `columns` (n_features,): as in the table of
-    `rank_features_by_class`, features in their order.
+    `reference`: place of the class to compare with; None: all other rows. Yields `place`: one of
+    `chosen`, ascending; `columns` (n_features,): as in the table of `rank_features_by_class`,
+    features in their order.
     """
     moments, nonzeros = counts.moments, counts.nonzeros
     n_classes = moments.weight.size

@@ -73,9 +73,7 @@ class Loaded:
 def load(words, folder=None, *, force=False, tell=lambda message: None):
     """Read the data that the options of `tamis fit` name.
 
-    `words`: options of `tamis fit`; `folder`: where the decision to stream and finished passes are
-    recorded; `force`: whether those of different data are discarded; `tell`: called with messages
-    for the user.
+    `tell`: called with messages for the user.
     """
     _check_words(words)
     descriptions = {}

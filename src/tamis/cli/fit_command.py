@@ -62,10 +62,7 @@ def run(options):
 
 
 class _Reporter(Callback):
-    """Report progress to the user, and save the options of the run.
-
-    `words`: options of the command; `decision`: whether the table is streamed.
-    """
+    """Report progress to the user, and save the options of the run."""
 
     def __init__(self, words, folder, decision):
         self.words, self.folder, self.decision = words, folder, decision
@@ -117,10 +114,7 @@ class _Reporter(Callback):
 
 
 def compare_again(folder, words):
-    """The comparison of a run, from its checkpoints.
-
-    `words`: options of the run, from `find_words`.
-    """
+    """The comparison of a run, from its checkpoints."""
     loaded = load(words, folder)
     comparison = compare_table(
         loaded.table,

@@ -53,8 +53,7 @@ def pad(text, width, right=False):
 def paragraph(text, first="", indent=None, style=None):
     """Wrap a sentence.
 
-    `first`: what the first line begins with. `indent`: what the other lines begin with; None:
-    spaces, as many as `first` is wide. `style`: of all lines: see `Styled`.
+    `indent`: what the other lines begin with; None: spaces, as many as `first` is wide.
     """
     indent = " " * span(first) if indent is None else indent
     lines, line, is_empty = [], first, True

@@ -15,10 +15,7 @@ _MAKE = "To make one: tamis fit ... --readable -o RUN"
 
 
 def offer_readable(options):
-    """Lines that name a model of the run with which the command works, and how to make it.
-
-    `options`: of a command about the model of `options.run` that cannot be read.
-    """
+    """Lines that name a model of the run with which the command works, and how to make it."""
     folder = RunFolder(options.run)
     format = getattr(options, "to", None)
     done = _DONE.get(format) or _DONE.get(options.command, "exported this way")

@@ -44,8 +44,7 @@ def check_output(output, *read):
 def write_rows(path, header, rows, guard):
     """Write CSV.
 
-    `path`: None: standard output; `rows`: may be computed while they are written; `guard`: whether
-    to put an apostrophe before cells that a spreadsheet would read as formulas.
+    `path`: None: standard output.
     """
 
     def write(text):
@@ -63,8 +62,7 @@ def write_rows(path, header, rows, guard):
 def write_columns(path, header, blocks, guard):
     """Write CSV a block of rows at a time, which is many times faster than row by row.
 
-    `path`: None: standard output; `blocks`: columns of some rows: a range of whole numbers, an
-    array of floats, or a list of cells; `guard`: as in `write_rows`.
+    `path`: None: standard output.
     """
 
     def write(text):

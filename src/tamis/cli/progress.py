@@ -30,10 +30,7 @@ _KERNELS = {
 
 
 def tell_estimate(start):
-    """The estimated time of a comparison, in words.
-
-    `start`: tasks, seconds per task and method, and number of processes.
-    """
+    """The estimated time of a comparison, in words."""
     tasks = start.plan.tasks
     total = sum(start.seconds[task.method] for task in tasks) / start.n_jobs
     total += _DESCRIBING + (_STARTING if start.n_jobs > 1 else 0.0)
@@ -50,8 +47,6 @@ def preparation_seconds(methods, n_values):
 
     Most methods compute small data without kernels. Compiled kernels are kept beside their
     modules, or in the folder that numba was told to use.
-
-    `n_values`: rows times columns.
     """
     package, elsewhere = Path(tamis.__file__).parent, os.environ.get("NUMBA_CACHE_DIR")
     seconds = 0.0
@@ -102,11 +97,7 @@ def reading(path):
 
 
 class Progress(AbstractContextManager):
-    """Show finished tasks, and how long the others will take.
-
-    `tasks`: all tasks; `estimates`: rough seconds per task of each method; `n_jobs`: tasks that
-    run at the same time.
-    """
+    """Show finished tasks, and how long the others will take."""
 
     def __init__(self, tasks, estimates, n_jobs):
         self.estimates, self.n_jobs = estimates, n_jobs

@@ -14,9 +14,7 @@ _MOST_CLASSES = 8
 def show_results(metrics, records, *, is_saved=True):
     """Lines for standard output, the answer first.
 
-    `metrics`: the content of `metrics.json`; `records`: the features of the model; `is_saved`:
-    whether there are files that say more. Returns `lines`: at most 80 columns wide, except for
-    what cannot be broken.
+    Returns `lines`: at most 80 columns wide, except for what cannot be broken.
     """
     failed = metrics.setdefault("not_described", {})
 

@@ -24,10 +24,7 @@ def name_score(settings):
 
 
 def show_answer(metrics, is_saved=True):
-    """Lines about the model: severe warnings above the score, all else below.
-
-    `metrics`: the content of `metrics.json`; `is_saved`: whether there are files that say more.
-    """
+    """Lines about the model: severe warnings above the score, all else below."""
     model, name = metrics["model"], name_score(metrics["settings"])
     unfinished = tell_unfinished(metrics)
     lines = [

@@ -11,10 +11,7 @@ _NAME, _SMALL, _BEST = 26, 30, 17
 
 
 def show_comparison(metrics):
-    """Lines about all methods: the smallest model that is good enough, and the best one.
-
-    `metrics`: the content of `metrics.json`.
-    """
+    """Lines about all methods: the smallest model that is good enough, and the best one."""
     settings, methods = metrics["settings"], metrics["methods"]
     folds = f"{settings['folds']} folds"
     folds += f", repeated {times(settings['repeats'])}" if settings["repeats"] > 1 else ""

@@ -23,10 +23,6 @@ def show_features(records, guarantees, limit=15, *, is_balanced=True, is_saved=T
     """Lines about the features of a model, best first, and what is known about them.
 
     A feature of several columns has one line per category.
-
-    `records`: the features; `guarantees`: statements about them, of `metrics.json`; `limit`:
-    features that are shown; `is_balanced`: whether losses are of balanced accuracy; `is_saved`:
-    whether there is a file that has all features.
     """
     if not records:
         return ["The model uses no feature."]

@@ -83,10 +83,8 @@ def calibrate_levels(
 ) -> tuple[SequenceTest, Estimate | None, Estimate | None]:
     """Test the levels of a path from the last, and estimate what the chosen one asks for.
 
-    `is_wrong` (n_levels, n_rows): whether the label of each calibration row is wrong; levels from
-    few questions to many. `usage`: questions and cost of each row at each level. `rows`:
-    calibration rows that count for the questions: one per sample group. Returns `test`: from the
-    last level to the first; `n_questions`, `cost`: of the chosen level; None if there is none.
+    `is_wrong` (n_levels, n_rows). Returns `test`: from the last level to the first; `n_questions`,
+    `cost`: of the chosen level; None if there is none.
     """
     test = run_sequence(is_wrong[::-1], limits, confidence)
     if test.chosen is None:

@@ -127,11 +127,7 @@ def _write(trace, i, length, scores, n_classes):
 
 @twins
 def run_batch(rows, policy, limits, chain, taken):
-    """Run a policy on raw rows; write what it decides.
-
-    `chain`: fixed order: samples for which all blocks are available follow it, in O(classes) per
-    step. Empty for free order. `taken`: written; the trace unless it is empty.
-    """
+    """Run a policy on raw rows; write what it decides."""
     X, status, where, blocks = rows.X, rows.status, rows.where, rows.blocks
     bias, columns = policy.bias, limits.columns
     digits, budget, max_blocks = limits.digits, limits.budget, limits.max_blocks

@@ -32,9 +32,7 @@ def search_on_device(
 ) -> dict[str, tuple[NDArray, NDArray, NDArray]]:
     """Find the k rows of `B` nearest to each row of `A`.
 
-    `A`, `B` (n_queries, K), (n_rows, K): maps. Returns `found`: for each metric, indices and
-    distances, both (n_queries, k), and for which queries they are known to be those of the nearest
-    rows.
+    `A`, `B` (n_queries, K), (n_rows, K).
     """
     a, b = (send_to_device(np.ascontiguousarray(rows), device) for rows in (A, B))
     step = max(1, _BLOCK_VALUES // len(B))

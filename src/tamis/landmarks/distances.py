@@ -68,9 +68,8 @@ def distances(P: Matrix, R: NDArray, distance: str) -> NDArray[np.float64]:
 def keys_to_row(P: Matrix, by_feature: NDArray | None, row: int, distance: str) -> NDArray:
     """Keys of all rows to one of them: numbers in the order of the distances.
 
-    `P` (n_samples, n_features): prepared rows; `by_feature` (n_features, n_samples) or None: the
-    same transposed, for dense rows: so the kernel is vectorised over the rows. Returns `keys`
-    (n_samples,).
+    `P` (n_samples, n_features). `by_feature` (n_features, n_samples) or None: the same transposed,
+    for dense rows: so the kernel is vectorised over the rows. Returns `keys` (n_samples,).
     """
     is_angle = distance == "angle"
     if by_feature is None:

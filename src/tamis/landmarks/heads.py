@@ -43,8 +43,7 @@ def log_priors(weights: NDArray, codes: NDArray) -> NDArray[np.float64]:
 def train_head(configuration, Z: NDArray, codes: NDArray, weights: NDArray) -> dict:
     """Train the classifier that `configuration` names on a map.
 
-    `Z` (n_samples, n_landmarks): map of the training rows; `codes` (n_samples,): their classes;
-    `weights` (n_classes,): class weights.
+    `Z` (n_samples, n_landmarks), `codes` (n_samples,), `weights` (n_classes,).
     """
     if configuration.classifier == "nb":
         return {"classifier": "nb", **train_naive_bayes(Z, codes, log_priors(weights, codes))}

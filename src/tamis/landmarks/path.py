@@ -33,9 +33,8 @@ def log_shares(probabilities: NDArray) -> NDArray[np.float64]:
 class LandmarkPath(Path):
     """Classifiers that differ only in the number of landmarks.
 
-    `levels` (n_levels,): numbers of landmarks; `models`: record of each level, as
-    `tamis.landmarks.model` makes them; `classes` (n_classes,); `n_columns`: all levels use all
-    columns; `build`: ``build(level, record)`` makes the fitted classifier of a level.
+    `levels` (n_levels,). `classes` (n_classes,). `build`: ``build(level, record)`` makes the
+    fitted classifier of a level.
     """
 
     def __init__(

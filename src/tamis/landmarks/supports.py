@@ -18,8 +18,7 @@ def search_supports(
 ) -> LandmarkSearchPath:
     """Make the path of the searches on some sets of columns.
 
-    `estimator`: its models are copies of it; `X` (n_samples, n_features); `supports`: columns of
-    each level, ascending. Returns `path`: its levels are the numbers of columns.
+    `X` (n_samples, n_features). `supports`: columns of each level, ascending.
     """
     used = np.unique(np.concatenate(supports))
     searches: dict[bytes, SearchLevel] = {}

@@ -9,8 +9,7 @@ _DOUBLE = 11  # onnx.TensorProto.DOUBLE
 class Graph:
     """Nodes and constants of an ONNX graph; names of tensors stand for tensors.
 
-    `taken`: names that tensors of this graph must not have; `opset`: version of the operators, 13
-    or later.
+    `taken`: names that tensors of this graph must not have.
     """
 
     def __init__(self, taken=(), opset=OPSET):

@@ -27,12 +27,7 @@ def columns_of(model):
 
 
 def add_classifier(graph, model, x):
-    """Add a classifier to a graph.
-
-    `model`: fitted; `x`: tensor of doubles: the columns `columns_of(model)`. Returns `decisions`:
-    tensor whose largest entry in a row gives the label; ties go to the first; `probabilities`:
-    tensor of doubles, (n, n_classes).
-    """
+    """Add a classifier to a graph."""
     kind = type(model).__name__
     if kind.startswith("SparseCenter"):
         decisions = _centers(graph, model, x)

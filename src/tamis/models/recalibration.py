@@ -30,8 +30,7 @@ _N_FOLDS = 5
 def fit_recalibration(probabilities: NDArray, codes: NDArray) -> Recalibration:
     """The slope and intercepts of largest likelihood.
 
-    `probabilities` (n_rows, n_classes): of the model, for rows that it was not trained on; `codes`
-    (n_rows,): True classes.
+    `probabilities` (n_rows, n_classes), `codes` (n_rows,).
     """
     logs = np.log(np.maximum(probabilities, _FLOOR))
     n, C = logs.shape
@@ -74,9 +73,8 @@ def recalibrate(
 
     It has no prediction sets: its calibration set guarantees nothing at another site.
 
-    `probabilities` (n_rows, n_classes): of the model without any recalibration; `codes` (n_rows,):
-    True classes; `about`: scores before and after, kept in ``model.scores["recalibration"]``
-    beside the others.
+    `probabilities` (n_rows, n_classes). `codes` (n_rows,). `about`: scores before and after, kept
+    in ``model.scores["recalibration"]`` beside the others.
     """
     counts = np.bincount(codes, minlength=probabilities.shape[1])
     if np.count_nonzero(counts) < 2:

@@ -17,10 +17,7 @@ _SAME_FACE = 4
 
 
 def fista(problem, pair):
-    """Yield successively better pairs, one per iteration; the caller decides when to stop.
-
-    `problem`: with a smooth loss; `pair`: where to start: its primal point.
-    """
+    """Yield successively better pairs, one per iteration; the caller decides when to stop."""
     steps = _Steps(problem)
     n_samples, n_features = problem.matrix.shape
     iteration_cost = 4.0 * n_samples * n_features * problem.n_classes

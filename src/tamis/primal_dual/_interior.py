@@ -43,11 +43,7 @@ def can_walk_inside(problem: BallProblem) -> bool:
 
 
 def interior(problem: BallProblem, pair: Pair) -> Iterator[Pair]:
-    """Yield successively better pairs, one per step; ends when steps bring no improvement.
-
-    `problem`: as `can_walk_inside` says. `pair`: the pair to improve; the walk itself starts in
-    the interior.
-    """
+    """Yield successively better pairs, one per step; ends when steps bring no improvement."""
     walk = _Walk(problem)
     for _ in range(_MOST_STEPS):
         if not walk.step():

@@ -57,8 +57,7 @@ class Restarts:
     def restarts_at(self, residual: float) -> bool:
         """Restart if the residual of an anchored method says so, else count a step.
 
-        `residual`: norm of the fixed-point residual of the present point. Returns `restarted`: the
-        anchor must then be moved to the present point.
+        Returns `restarted`: the anchor must then be moved to the present point.
         """
         self._n_residuals += 1
         if self.n_steps == 0:

@@ -41,10 +41,7 @@ def can_split(problem):
 
 
 def splitting(problem, pair):
-    """Yield successively better pairs, one per iteration; the caller decides when to stop.
-
-    `problem`: with any loss and ball; `pair`: where to start.
-    """
+    """Yield successively better pairs, one per iteration; the caller decides when to stop."""
     system = _System(problem)
     a, b = _FIRST_PENALTY, _FIRST_PENALTY * problem.weights.sum()
     system.factorize(a, b)

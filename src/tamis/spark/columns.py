@@ -70,10 +70,7 @@ class Features:
 
 
 def find_features(data: Any, features: str | Sequence[str]) -> Features:
-    """Find the features in a Spark DataFrame.
-
-    `features`: one column of arrays or vectors, or columns of numbers.
-    """
+    """Find the features in a Spark DataFrame."""
     from pyspark.sql import types
 
     if isinstance(features, str):

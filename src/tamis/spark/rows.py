@@ -56,10 +56,7 @@ class _Merge:
 
 
 class SparkRows:
-    """Passes over the rows of a Spark DataFrame: see `tamis._passes.Passes`.
-
-    `weight`: names of columns.
-    """
+    """Passes over the rows of a Spark DataFrame: see `tamis._passes.Passes`."""
 
     def __init__(
         self, data: Any, features: str | Sequence[str], label: str, weight: str | None

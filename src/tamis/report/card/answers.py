@@ -89,8 +89,7 @@ class Levels:
 def make_levels(field: Field, values: NDArray, sign: float = 0.0) -> Levels:
     """Cut a number near its quartiles, or take the categories that are frequent enough.
 
-    `values` (n_rows, n_columns): training rows, NaN where missing; `sign`: direction of the points
-    of a number.
+    `values` (n_rows, n_columns): training rows, NaN where missing.
     """
     present = values[~np.isnan(values).any(axis=1)]
     fewest = max(_FEWEST_ROWS, _SMALLEST_SHARE * len(present))

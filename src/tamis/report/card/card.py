@@ -108,11 +108,10 @@ def make_card(
 ) -> Card:
     """Make a points card of the features of a model.
 
-    `model`: with decisions that are sums over at most 12 features. `table`: training rows.
-    `labels` (n_rows,): their labels. `positive`: the class whose risk the card gives; None: the
-    second of two. `weights` (n_rows,) or None: sample weights. `prevalence`: class frequencies of
-    the risks; None: those in training. Returns `card`: InputError is raised for models that have
-    none.
+    `model`: with decisions that are sums over at most 12 features. `labels` (n_rows,). `positive`:
+    the class whose risk the card gives; None: the second of two. `weights` (n_rows,) or None:
+    sample weights. `prevalence`: class frequencies of the risks; None: those in training. Returns
+    `card`: InputError is raised for models that have none.
     """
     n_fields = len(card_fields(model))
     if not 0 < n_fields <= MOST_FEATURES:

@@ -26,11 +26,7 @@ def make_card_page(
     digest: str = "",
     about: str | None = None,
 ) -> str:
-    """The card as a page, with its style inside.
-
-    `scores`: its cross-validated scores, to be shown beside the model's; `digest`: digest of the
-    model; `about`: intended use.
-    """
+    """The card as a page, with its style inside."""
     style, pairs = asset("card.css"), list(zip(card.levels, card.points, strict=True))
     return fill(
         "card.html",

@@ -42,13 +42,9 @@ def write_report(
 ) -> str:
     """Make the report of one level of a method, and write it.
 
-    `comparison`: with a choice. `path`: file to write; None: none. `choice`: method and level;
-    None: the recommended ones. `run`, `command`: folder of the run, for commands that the reader
-    can copy; command that made it. `about`: intended use of the model, in your words.
-    `evaluations`: files that `tamis evaluate -o FILE` wrote. `include_rows`: whether the page may
-    name single rows, such as landmarks. `prevalence`: class frequencies that probabilities are
-    shown for: the share of the positive class of two, or of the classes that are named; None:
-    those of the training rows. Returns `page`: HTML.
+    `path`: file to write; None: none. `choice`: method and level; None: the recommended ones.
+    `prevalence`: class frequencies that probabilities are shown for: the share of the positive
+    class of two, or of the classes that are named; None: those of the training rows.
     """
     choice = comparison.final_choice if choice is None else choice
     content = make_content(
@@ -83,10 +79,7 @@ def write_report(
 
 
 def render(content: dict[str, Any], pictures: dict[str, Any]) -> str:
-    """HTML of a content and its pictures.
-
-    `content`: of `make_content`; `pictures`: of `draw_pictures`.
-    """
+    """HTML of a content and its pictures."""
     style, script = _own("report.css"), _own("report.js")
     policy = security_policy(script, style)
     own = {"pictures": pictures, "policy": policy, "style": style, "script": script}

@@ -42,8 +42,7 @@ def plural(n: float, word: str) -> str:
 def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     """The recommendation in a sentence for everyone, and what it rests on.
 
-    `metrics`: of the model that is described. Returns `told`: "sentence", "details" (list of str),
-    "score", "low", "high", "chance".
+    Returns `told`: "sentence", "details" (list of str), "score", "low", "high", "chance".
     """
     model, data, scoring = metrics["model"], metrics["data"], metrics["settings"]["scoring"]
     classes = list(data["classes"])

@@ -23,11 +23,7 @@ _OF_LINEAR = ("bias", "for_known", "for_value", "columns", "block_of", "scaling"
 def make_form(
     questionnaire: Questionnaire, *, digest: str = "", about: str | None = None
 ) -> dict[str, Any]:
-    """The questions, the model and the settings of a questionnaire, as JSON can hold them.
-
-    `questionnaire`: a new one; `digest`: digest of the model, to be shown; `about`: intended use,
-    to be shown.
-    """
+    """The questions, the model and the settings of a questionnaire, as JSON can hold them."""
     model, engine = questionnaire.model, questionnaire.engine
     make = _sum_or_distance if isinstance(engine, InOrder) else _policy
     return {

@@ -150,10 +150,7 @@ def explain_sequences(
 
 
 class Values:
-    """Values of counted features, as they are in a table.
-
-    `fills`: whether missing values were replaced: then by what is shown.
-    """
+    """Values of counted features, as they are in a table."""
 
     def __init__(self, preparation: Preparation, table: Columns, fills: bool = False) -> None:
         self.table, self.preparation = table, preparation

@@ -21,8 +21,7 @@ def enforce_choices(
 
     `missing`: with the declared categories, and the columns in which others are an error. `notes`:
     receives a message about the words that are read as missing. `rows`: places of the values in
-    the file, from 0; None: as they are. Returns `values`: `values` itself if nothing else stands
-    in the column.
+    the file, from 0; None: as they are.
     """
     if name not in missing.choices:
         return values

@@ -28,8 +28,7 @@ class Coded:
     What is decided about words is decided once for each distinct word, so that a column of a
     million rows and three colors costs three decisions.
 
-    `codes` (n_rows,): place of each row's word among the words; -1 where it is missing. `words`:
-    distinct words, of which some may not occur.
+    `codes` (n_rows,): place of each row's word among the words; -1 where it is missing.
     """
 
     dtype = np.dtype(object)

@@ -37,9 +37,7 @@ def assign_roles(
 ) -> Table:
     """Turn all columns of a file into features, labels and other roles.
 
-    `raw`: all columns of a file. `wishes`: what the user says about them. `labels`: name and
-    labels from another file, one per row. `all_weights`: of the file that these rows are a sample
-    of; None: these are all rows. Returns `Table`: features, kinds, labels and notes.
+    `all_weights`: of the file that these rows are a sample of; None: these are all rows.
     """
     notes = list(raw.notes)
     if raw.repeated:

@@ -45,9 +45,8 @@ def scale_weights(
 ) -> NDArray[np.float64]:
     """Sample weights as they count, with a note that says how they are read.
 
-    `weights` (n_rows,). `name`: of their column. `notes`: gets the note. `whole`: of the table
-    that these rows are a sample of; None: these are all rows. Returns `weights` (n_rows,): counts,
-    or relative weights that sum to the number of those that are positive in all rows.
+    `weights` (n_rows,). `whole`: of the table that these rows are a sample of; None: these are all
+    rows. Returns `weights` (n_rows,).
     """
     whole = WeightSummary.of(weights) if whole is None else whole
     if not whole.n_rows:

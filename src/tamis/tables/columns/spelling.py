@@ -65,10 +65,7 @@ def hint_alike(word: str, rows: Mapping[str, int]) -> str:
 
 
 def alike_pairs(words: Sequence[str], rows: NDArray[np.integer]) -> list[str]:
-    """Words that are equal as in `equal_pairs`, or that differ by a letter and one is rare.
-
-    `rows`: rows of each word.
-    """
+    """Words that are equal as in `equal_pairs`, or that differ by a letter and one is rare."""
     pairs = []
     for a in range(len(words)):
         for b in range(len(words)):

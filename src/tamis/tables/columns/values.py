@@ -275,11 +275,8 @@ def as_labels(
 ) -> tuple[NDArray, NDArray[np.bool_]]:
     """Convert a column to labels, and find the rows that have one.
 
-    `values` (n_rows,): numbers, booleans, or words of which some may be missing. `missing`: words
-    that stand for a missing label; None: the usual ones, unless they are evidently classes.
-    `classes`: classes of a model, which are labels whatever they look like. Returns `y` (n_rows,):
-    integers where all labels are whole numbers, booleans, floats where some are not whole, else
-    strings; `is_known` (n_rows,): False where a label is missing.
+    `values` (n_rows,). `missing`: words that stand for a missing label; None: the usual ones,
+    unless they are evidently classes. Returns `y` (n_rows,), `is_known` (n_rows,).
     """
     missing = missing or MissingWords()
     labels: Any = values if isinstance(values, Coded) else np.asarray(values)

@@ -69,13 +69,7 @@ def read_batches(
     missing: frozenset[str],
     below_detection: str = "missing",
 ) -> Iterator[Batch]:
-    """Read some columns of a delimited file.
-
-    `dialect`: how the file is written. `numbers`, `words`: places of the columns to read as
-    numbers, and as words. `missing`: words that stand for a missing value among numbers.
-    `below_detection`: what values beyond a detection limit are read as; missing ones are odd
-    words. Yields `Batch`: numbers and words in the given order.
-    """
+    """Read some columns of a delimited file."""
     try:
         import pyarrow as pa
     except ImportError as error:
@@ -229,10 +223,8 @@ def parse_words(
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Convert an array of words to numbers.
 
-    `words`: null where there is nothing to convert; `missing`: words that stand for a missing
-    value; `decimal`: decimal mark; `below_detection`: as in `read_batches`. Returns `values`: NaN
-    for missing values and for words; `odd`: places of the words that are neither numbers nor
-    missing.
+    Returns `values`: NaN for missing values and for words; `odd`: places of the words that are
+    neither numbers nor missing.
     """
     import pyarrow as pa
     from pyarrow import compute

@@ -28,11 +28,7 @@ _BLOCK_VALUES = 1 << 22
 
 
 class MatrixBuilder:
-    """A matrix that is read in batches, with little more memory than it needs in the end.
-
-    `n_columns`: number of columns. `n_rows`: expected number of rows; memory for rows that do not
-    come is never touched.
-    """
+    """A matrix that is read in batches, with little more memory than it needs in the end."""
 
     def __init__(self, n_columns: int, n_rows: int = 0):
         self.n_rows = 0

@@ -155,11 +155,7 @@ class NotInRowsError(InputError):
 
 
 class open_h5ad(AbstractContextManager):
-    """An h5ad file of which rows are read from the disk.
-
-    `source`, `layer`: as in `read_table`. `names`: of the columns; `repeated`: names that several
-    columns share.
-    """
+    """An h5ad file of which rows are read from the disk."""
 
     def __init__(self, source: Source, layer: str | None = None) -> None:
         try:
@@ -340,11 +336,7 @@ def _index(file, place, read):
 
 
 class _Frame:
-    """A data frame on the disk, as written by old and new versions of anndata.
-
-    `lengths`: rows of each column that can be read; `index`: the column with the names of the
-    rows.
-    """
+    """A data frame on the disk, as written by old and new versions of anndata."""
 
     def __init__(self, node, read):
         self._node, self._read = node, read

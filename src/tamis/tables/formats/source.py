@@ -31,9 +31,7 @@ _USUAL_MEMORY = 8 * 2**30
 class Budget:
     """Bytes of memory that a table may use.
 
-    `source`: name of the table in messages. `limit`: bytes; None: half of the memory that is
-    available to this process. `limit`: bytes; `spent`: bytes used so far; `longest_line`: largest
-    number of bytes in a line of text.
+    `limit`: bytes; None: half of the memory that is available to this process.
     """
 
     def __init__(self, source: str, limit: int | None = None):
@@ -197,8 +195,7 @@ def _similar(path):
 class Source:
     """A file to read: its path, its format, and the memory that its table may take.
 
-    `max_size`: bytes of memory; None: half of what is available. `path`: the file, which exists;
-    `name`: its name, for messages; `formats`: all formats, for messages.
+    `max_size`: bytes of memory; None: half of what is available.
     """
 
     def __init__(

@@ -21,12 +21,7 @@ def read_transposed(
     as_written: Collection[str | int],
     drop: Collection[str],
 ) -> RawTable:
-    """Read a file with one feature per row; a feature that holds a word is not numeric.
-
-    `missing`: words that stand for a missing value among numbers; `as_written`: features to read
-    as words, even if they look like numbers; `drop`: columns of the file that are not samples,
-    such as a description of the features. Returns `RawTable`: features in columns.
-    """
+    """Read a file with one feature per row; a feature that holds a word is not numeric."""
     try:
         import pyarrow as pa
     except ImportError as error:

@@ -156,8 +156,7 @@ def _value_of(key):
 def first_brackets(sample: NDArray, most: int) -> list[Bracket]:
     """Where the medians of all rows are expected.
 
-    `sample` (n_sample, n_columns): values of a random sample of the rows, NaN where missing;
-    `most`: largest number of values of a column to collect on a pass.
+    `sample` (n_sample, n_columns): values of a random sample of the rows, NaN where missing.
     """
     brackets = []
     for column in sample.T:
@@ -174,8 +173,7 @@ def first_brackets(sample: NDArray, most: int) -> list[Bracket]:
 def find_medians(run: Run, brackets: list[Bracket]) -> NDArray[np.float64]:
     """Medians of columns; 0 for a column without any value.
 
-    `run`: makes a pass over the columns of the brackets whose places it is given; see `Run`.
-    `brackets`: one per column. Returns `medians` (n_columns,).
+    Returns `medians` (n_columns,).
     """
     medians = np.zeros(len(brackets))
     left = dict(enumerate(brackets))
