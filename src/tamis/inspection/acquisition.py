@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class AcquisitionDisplay:
     """Who is asked what, in which order: one row per sample, one column per feature.
 
@@ -57,18 +60,14 @@ class AcquisitionDisplay:
     True
     """
 
-    def __init__(
-        self,
-        order: NDArray,
-        feature_names: ArrayLike,
-        rows: NDArray,
-        *,
-        n_left_out: int = 0,
-    ) -> None:
-        self.order = order
-        self.feature_names = np.asarray(feature_names).tolist()
-        self.rows = rows
-        self.n_left_out = n_left_out
+    order: NDArray
+    feature_names: Sequence[str]
+    rows: NDArray
+    _: KW_ONLY
+    n_left_out: int = 0
+
+    def __post_init__(self) -> None:
+        self.feature_names = np.asarray(self.feature_names).tolist()
 
     @classmethod
     def from_estimator(
@@ -119,7 +118,7 @@ class AcquisitionDisplay:
         by = np.lexsort((*rank.T[::-1], (order > 0).sum(axis=1)))
         display = cls(
             order[by, :max_features],
-            names[columns[:max_features]],
+            names[columns[:max_features]].tolist(),
             by,
             n_left_out=max(0, columns.size - max_features),
         )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._array import is_sparse
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from tamis.comparison import Comparison
 
 
+@dataclass(eq=False, repr=False)
 class CentersDisplay:
     """How far the class centroids of each selected feature are apart, in units of its spread.
 
@@ -67,20 +70,16 @@ class CentersDisplay:
     (['petal length (cm)', 'petal width (cm)'], [[-1.3, -1.3], [0.3, 0.2], [1.0, 1.1]])
     """
 
-    def __init__(
-        self,
-        centers: NDArray,
-        feature_names: ArrayLike,
-        class_names: ArrayLike,
-        *,
-        unit: str = "spread",
-        n_left_out: int = 0,
-    ) -> None:
-        self.centers = centers
-        self.feature_names = np.asarray(feature_names).tolist()
-        self.class_names = np.asarray(class_names).tolist()
-        self.unit = unit
-        self.n_left_out = n_left_out
+    centers: NDArray
+    feature_names: Sequence[str]
+    class_names: Sequence[str]
+    _: KW_ONLY
+    unit: str = "spread"
+    n_left_out: int = 0
+
+    def __post_init__(self) -> None:
+        self.feature_names = np.asarray(self.feature_names).tolist()
+        self.class_names = np.asarray(self.class_names).tolist()
 
     @classmethod
     def from_estimator(

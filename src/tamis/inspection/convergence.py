@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class ConvergenceDisplay:
     """Objective, and relative duality gap, by iteration.
 
@@ -51,18 +53,11 @@ class ConvergenceDisplay:
     True
     """
 
-    def __init__(
-        self,
-        n_iter: NDArray,
-        objective: NDArray,
-        relative_gap: NDArray,
-        *,
-        tol: float | None = None,
-    ) -> None:
-        self.n_iter = n_iter
-        self.objective = objective
-        self.relative_gap = relative_gap
-        self.tol = tol
+    n_iter: NDArray
+    objective: NDArray
+    relative_gap: NDArray
+    _: KW_ONLY
+    tol: float | None = None
 
     @classmethod
     def from_estimator(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ _THRESHOLDS = np.arange(1, 100) / 100
 _CHUNK = 1 << 24  # counts that are drawn at a time
 
 
+@dataclass(eq=False, repr=False)
 class DecisionCurveDisplay(BinaryDisplay):
     r"""Net benefit against the threshold, beside treating all and treating none.
 
@@ -69,22 +71,13 @@ class DecisionCurveDisplay(BinaryDisplay):
 
     _options = ("thresholds", "n_draws", "random_state")
 
-    def __init__(
-        self,
-        thresholds: NDArray,
-        net_benefit: NDArray,
-        low: NDArray,
-        high: NDArray,
-        *,
-        prevalence: float,
-        pos_label: str,
-    ) -> None:
-        self.thresholds = thresholds
-        self.net_benefit = net_benefit
-        self.low = low
-        self.high = high
-        self.prevalence = prevalence
-        self.pos_label = pos_label
+    thresholds: NDArray
+    net_benefit: NDArray
+    low: NDArray
+    high: NDArray
+    _: KW_ONLY
+    prevalence: float
+    pos_label: str
 
     @property
     def treat_all(self) -> NDArray[np.float64]:

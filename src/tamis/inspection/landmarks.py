@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class LandmarkDisplay:
     """Landmarks and samples in the plane of two features, or of two principal components.
 
@@ -63,18 +65,11 @@ class LandmarkDisplay:
     ((8, 2), ('x2', 'x3'))
     """
 
-    def __init__(
-        self,
-        points: NDArray,
-        landmarks: NDArray,
-        labels: NDArray | None = None,
-        *,
-        axis_names: tuple[str, str] = ("first", "second"),
-    ) -> None:
-        self.points = points
-        self.landmarks = landmarks
-        self.labels = labels
-        self.axis_names = axis_names
+    points: NDArray
+    landmarks: NDArray
+    labels: NDArray | None = None
+    _: KW_ONLY
+    axis_names: tuple[str, str] = ("first", "second")
 
     @classmethod
     def from_estimator(

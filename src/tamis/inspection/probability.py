@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class ProbabilityDisplay(BinaryDisplay):
     """Predicted probabilities of a class: its own rows upwards, the others downwards.
 
@@ -52,24 +54,14 @@ class ProbabilityDisplay(BinaryDisplay):
 
     _options = ("n_bins",)
 
-    def __init__(
-        self,
-        edges: NDArray,
-        positive: NDArray,
-        negative: NDArray,
-        *,
-        n_rows: tuple[int, int],
-        prevalence: float,
-        pos_label: str,
-        other: str = "others",
-    ) -> None:
-        self.edges = edges
-        self.positive = positive
-        self.negative = negative
-        self.n_rows = n_rows
-        self.prevalence = prevalence
-        self.pos_label = pos_label
-        self.other = other
+    edges: NDArray
+    positive: NDArray
+    negative: NDArray
+    _: KW_ONLY
+    n_rows: tuple[int, int]
+    prevalence: float
+    pos_label: str
+    other: str = "others"
 
     @classmethod
     def _of(cls, data, n_bins=20):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,6 +64,7 @@ class Curve:
         return cls(name, sizes, scores, errors, is_baseline)
 
 
+@dataclass(eq=False, repr=False)
 class SparsityPathDisplay:
     """The score against the number of features, with standard errors and the choice.
 
@@ -101,18 +102,14 @@ class SparsityPathDisplay:
     ([0.95, 0.96, 0.9, 0.87], 1.0)
     """
 
-    def __init__(
-        self,
-        curves: Sequence[Curve],
-        chosen: tuple[float, float] | None = None,
-        *,
-        score_name: str = "score",
-        feature_name: str = "number of features",
-    ) -> None:
-        self.curves = list(curves)
-        self.chosen = chosen
-        self.score_name = score_name
-        self.feature_name = feature_name
+    curves: Sequence[Curve]
+    chosen: tuple[float, float] | None = None
+    _: KW_ONLY
+    score_name: str = "score"
+    feature_name: str = "number of features"
+
+    def __post_init__(self) -> None:
+        self.curves = list(self.curves)
 
     @classmethod
     def from_comparison(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.inspection._style import (
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from tamis.comparison import Comparison
 
 
+@dataclass(eq=False, repr=False)
 class StabilityDisplay:
     """How often each feature is selected when the data change.
 
@@ -65,22 +68,16 @@ class StabilityDisplay:
     (['x2'], [1.0])
     """
 
-    def __init__(
-        self,
-        frequencies: NDArray,
-        feature_names: ArrayLike,
-        selected: NDArray,
-        *,
-        threshold: float | None = None,
-        share_of: str = "folds",
-        n_left_out: int = 0,
-    ) -> None:
-        self.frequencies = frequencies
-        self.feature_names = np.asarray(feature_names).tolist()
-        self.selected = selected
-        self.threshold = threshold
-        self.share_of = share_of
-        self.n_left_out = n_left_out
+    frequencies: NDArray
+    feature_names: Sequence[str]
+    selected: NDArray
+    _: KW_ONLY
+    threshold: float | None = None
+    share_of: str = "folds"
+    n_left_out: int = 0
+
+    def __post_init__(self) -> None:
+        self.feature_names = np.asarray(self.feature_names).tolist()
 
     @classmethod
     def from_estimator(
