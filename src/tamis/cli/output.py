@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from tamis.cli.fields import join_fields, number
 from tamis.cli.printing import print_lines, printable
 from tamis.models.files import guarded, write_atomically
 from tamis.tables.errors import InputError
@@ -75,14 +74,37 @@ def write_columns(path, header, blocks, guard):
 
         text.write(",".join(map(escaped, header)) + "\n")
         for columns in blocks:
-            lines = join_fields(columns, escaped)
-            if lines is None:
-                cells = [map(number if isinstance(c, np.ndarray) else escaped, c) for c in columns]
-                lines = "".join([",".join(row) + "\n" for row in zip(*cells, strict=True)])
-            text.write(lines)
+            text.write(join_fields(columns, escaped))
         text.flush()
 
     _write(path, write)
+
+
+def number(value):
+    """Format a number for a CSV file: ten digits, empty for NaN."""
+    # Adding 0 makes -0 a plain 0.
+    return "" if value != value else f"{value + 0.0:.10g}"
+
+
+def join_fields(columns, escape):
+    """Lines of some columns, as `write_columns` takes them; `escape` gives the text of a cell."""
+    kinds, fields = [], []
+    for column in columns:
+        if isinstance(column, range):
+            kinds.append("%d")
+            fields.append(column)
+        elif isinstance(column, np.ndarray) and not np.isnan(column).any():
+            kinds.append("%.10g")
+            fields.append((column + 0.0).tolist())
+        else:
+            kinds.append("%s")
+            if isinstance(column, np.ndarray):
+                fields.append(map(number, column.tolist()))
+            else:
+                texts = {cell: escape(cell) for cell in set(column)}
+                fields.append([texts[cell] for cell in column])
+    line = ",".join(kinds) + "\n"
+    return "".join([line % row for row in zip(*fields, strict=True)])
 
 
 def write_json(path, value):
