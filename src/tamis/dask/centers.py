@@ -13,7 +13,7 @@ from tamis.dask.base import DaskClassifier
 from tamis.dask.blocks import DaskBlocks
 
 
-class DaskSparseCenterClassifier(DaskClassifier):
+class DaskSparseCenterClassifier(DaskClassifier[SparseCenterClassifier]):
     """`SparseCenterClassifier` for Dask arrays (dense or sparse blocks) and dataframes.
 
     Every block of rows is summarised where it is, and summaries are merged in a fixed tree: the
@@ -99,7 +99,3 @@ class DaskSparseCenterClassifier(DaskClassifier):
         train_passes(model, passes, classes, self.max_bytes)
         self._keep_model(model)
         return self
-
-    def to_local(self) -> SparseCenterClassifier:
-        """The fitted `SparseCenterClassifier`."""
-        return super().to_local()

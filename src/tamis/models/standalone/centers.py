@@ -4,6 +4,8 @@ import math
 
 from tamis.models.standalone.numbers import dot, softmax, square
 
+__all__ = ["estimate_centers", "estimate_panel", "estimate_primal_dual"]
+
 
 def estimate_centers(model, x):
     """Probabilities of a sparse center classifier."""

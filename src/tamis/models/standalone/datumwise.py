@@ -6,6 +6,8 @@ from fractions import Fraction
 
 from tamis.models.standalone.numbers import softmax
 
+__all__ = ["estimate_datumwise"]
+
 
 def estimate_datumwise(model, x):
     """Probabilities of the classes; `x` has NaN where a value is missing."""

@@ -8,6 +8,8 @@ from tamis.models.standalone.centers import (
 from tamis.models.standalone.datumwise import estimate_datumwise
 from tamis.models.standalone.landmarks import estimate_ensemble, estimate_landmarks
 
+__all__ = ["ESTIMATE"]
+
 #: By the name of the model, without its ending "CV".
 ESTIMATE = {
     "DatumWiseClassifier": estimate_datumwise,

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable
 
+__all__ = ["headings", "unused_names"]
+
 
 def headings(classes: Iterable) -> list[str]:
     """Headings of the label and of the probability of each class."""

@@ -4,6 +4,8 @@ import math
 
 from tamis.models.standalone.numbers import dot, softmax, square
 
+__all__ = ["estimate_ensemble", "estimate_landmarks"]
+
 
 def estimate_ensemble(model, x):
     """Probabilities of a landmark search."""

@@ -4,6 +4,8 @@ import base64
 import math
 import struct
 
+__all__ = ["dot", "softmax", "square", "unpack"]
+
 
 def dot(a, b):
     """Inner product."""

@@ -8,6 +8,8 @@ from tamis.models.standalone.families import ESTIMATE
 from tamis.models.standalone.numbers import softmax, unpack
 from tamis.models.standalone.tables import prepare_row
 
+__all__ = ["load", "predict", "predict_proba"]
+
 
 def load(document: dict) -> dict:
     """The model of a parsed model.json, ready for predictions."""

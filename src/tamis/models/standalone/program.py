@@ -8,6 +8,8 @@ import sys
 from tamis.models.standalone.headings import headings, unused_names
 from tamis.models.standalone.predicting import predict, predict_proba
 
+__all__ = ["predict_file"]
+
 _DELIMITERS = ("\t", ";", "|", ",")
 # Rows from which the decimal mark is found.
 _HEAD = 1000

@@ -4,6 +4,8 @@ import math
 import re
 import struct
 
+__all__ = ["prepare_row"]
+
 _USUAL = ("na", "nan", "null", "n/a", "#n/a", "<na>")
 # Numbers with separators between thousands, by the decimal mark.
 _GROUPED = {

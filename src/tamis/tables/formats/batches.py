@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from tamis._base import LARGEST_INTEGER
 from tamis.tables.columns.limits import parse_limited
 from tamis.tables.columns.values import is_large_integer, to_number
-from tamis.tables.errors import InputError
+from tamis.tables.errors import load
 from tamis.tables.formats.text import Dialect, rows_of, split
 
 # Beyond this number of columns, whole rows are converted at once.
@@ -70,10 +70,7 @@ def read_batches(
     below_detection: str = "missing",
 ) -> Iterator[Batch]:
     """Read some columns of a delimited file."""
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise InputError("reading CSV needs pyarrow: pip install 'tamis[cli]'") from error
+    pa = load("pyarrow", "reading CSV")
     n_done = 0
     if len(dialect.names) <= _WIDE:
         try:

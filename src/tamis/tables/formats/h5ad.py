@@ -12,7 +12,7 @@ from tamis._array import Matrix
 from tamis.tables.columns.coded import as_objects
 from tamis.tables.columns.raw import RawTable, unique_names
 from tamis.tables.columns.values import as_floats, row_names
-from tamis.tables.errors import InputError, listed
+from tamis.tables.errors import InputError, listed, load
 from tamis.tables.formats.arrays import checked_csr, table_bytes
 from tamis.tables.formats.reader import FormatReader, TableSize, raw_rows
 from tamis.tables.formats.source import COLUMN, WORD, Source, readable
@@ -91,10 +91,7 @@ class H5ad(FormatReader):
 
 def _read_all(source, layer, transpose, keep_rows):
     """Read the columns of ``obs`` as those of `side`, and their index as `ids`."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise InputError("reading h5ad needs h5py: pip install 'tamis[h5ad]'") from error
+    h5py = load("h5py", "reading h5ad", "tamis[h5ad]")
     name = source.name
     if transpose:
         raise InputError(f"{name}: samples are in rows in every h5ad file; omit --transpose")
@@ -158,10 +155,7 @@ class open_h5ad(AbstractContextManager):
     """An h5ad file of which rows are read from the disk."""
 
     def __init__(self, source: Source, layer: str | None = None) -> None:
-        try:
-            import h5py
-        except ImportError as error:
-            raise InputError("reading h5ad needs h5py: pip install 'tamis[h5ad]'") from error
+        h5py = load("h5py", "reading h5ad", "tamis[h5ad]")
         self._source, self._read = source, _Reader(source.budget)
         self._file = h5py.File(source.path, "r")
         _refuse_other_files(self._file, source.name)

@@ -13,7 +13,7 @@ from os import R_OK, PathLike, access
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from tamis.tables.errors import InputError, NotEnoughMemory, is_about_memory
+from tamis.tables.errors import InputError, NotEnoughMemory, is_about_memory, load
 
 _MAGIC_OF_PACKING = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "zstd": b"\x28\xb5\x2f\xfd"}
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z\d+.-]+://")
@@ -231,10 +231,7 @@ def unpacked(file: IO[bytes], packing: str | None) -> Any:
     if packing == "bz2":
         return bz2.BZ2File(file)
     if packing == "zstd":
-        try:
-            import pyarrow as pa
-        except ImportError as error:
-            raise InputError("reading .zst needs pyarrow: pip install 'tamis[cli]'") from error
+        pa = load("pyarrow", "reading .zst")
         return pa.CompressedInputStream(pa.PythonFile(_Borrowed(file), "r"), "zstd")
     return file
 
