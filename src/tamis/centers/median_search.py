@@ -33,12 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
-from tamis.centers._key_kernels import (
-    csr_deviations,
-    csr_digits,
-    dense_deviations,
-    dense_digits,
-)
+from tamis.centers._key_kernels import csr_deviations, csr_digits, dense_deviations, dense_digits
 from tamis.centers.segments import ClassMedians, HalfRule
 from tamis.centers.units import heavy_rows
 

@@ -35,11 +35,7 @@ class CentersPath(Path):
     """
 
     def __init__(
-        self,
-        model: CenterModel,
-        levels: NDArray,
-        classes: NDArray,
-        template: FittedCenters,
+        self, model: CenterModel, levels: NDArray, classes: NDArray, template: FittedCenters
     ) -> None:
         self.levels = levels
         self.classes = classes

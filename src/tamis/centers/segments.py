@@ -17,12 +17,7 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis._compile import WORTH_COMPILING
 from tamis.centers import _small_medians as small
-from tamis.centers._median_kernels import (
-    ColumnMedians,
-    Halves,
-    Segments,
-    medians_of_segments,
-)
+from tamis.centers._median_kernels import ColumnMedians, Halves, Segments, medians_of_segments
 from tamis.centers.exact_medians import exact_intervals
 
 
@@ -106,11 +101,7 @@ class TieRule(HalfRule):
 
 
 def fill_columns(
-    columns: NDArray,
-    segments: Segments,
-    sums: NDArray | None,
-    rule: TieRule,
-    result: ClassMedians,
+    columns: NDArray, segments: Segments, sums: NDArray | None, rule: TieRule, result: ClassMedians
 ) -> None:
     """Fill in the statistics of columns from their sorted segments.
 

@@ -112,23 +112,12 @@ def _sequences(model, chunks, top, prevalence):
 
 _HOW = {
     Explanation: (
-        (
-            "prediction",
-            "probability",
-            "runner_up",
-            "rank",
-            "feature",
-            "value",
-            "contribution",
-        ),
+        ("prediction", "probability", "runner_up", "rank", "feature", "value", "contribution"),
         _contributions,
     ),
     NearestLandmarks: (
         ("prediction", "probability", "rank", "training_row", "label", "distance"),
         _nearest,
     ),
-    Questions: (
-        ("step", "feature", "value", "prediction", "probability"),
-        _sequences,
-    ),
+    Questions: (("step", "feature", "value", "prediction", "probability"), _sequences),
 }

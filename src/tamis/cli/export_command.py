@@ -13,10 +13,7 @@ from tamis.models.privacy import privacy_sentences
 from tamis.tables.errors import InputError
 
 # Options that belong to one format only.
-_OF_FORMAT = {
-    "html": ("max_questions", "refer", "flip_risk"),
-    "card": ("data", "positive"),
-}
+_OF_FORMAT = {"html": ("max_questions", "refer", "flip_risk"), "card": ("data", "positive")}
 _OF_PERSONS = ("html", "card")
 
 

@@ -145,10 +145,7 @@ def _add_evaluate(commands):
         help="class whose probabilities are evaluated (default: that of fit, or the second of two "
         "classes; with more than two, each of them)",
     )
-    add_prevalence(
-        parser,
-        labels="; here: as in DATA; labels do not change without --relabel",
-    )
+    add_prevalence(parser, labels="; here: as in DATA; labels do not change without --relabel")
     _add_relabel(parser)
     parser.add_argument(
         "--seed", type=argument_types.integer[0], default=0, metavar="N", help=SEED

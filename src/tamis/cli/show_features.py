@@ -1,14 +1,6 @@
 """The features of a model and what is known about them, as plain text."""
 
-from tamis.cli.layout import (
-    WIDTH,
-    listed_names,
-    pad,
-    paragraph,
-    plural,
-    shorten,
-    span,
-)
+from tamis.cli.layout import WIDTH, listed_names, pad, paragraph, plural, shorten, span
 from tamis.cli.printing import Styled
 
 _MOST_CLASSES = 6

@@ -371,12 +371,7 @@ class FittedPrimalDual(
             )
         else:
             values, base = linear_contributions(
-                X,
-                self._head_coef,
-                self._head_intercept,
-                self.mean_,
-                self.scale_,
-                self._selected,
+                X, self._head_coef, self._head_intercept, self.mean_, self.scale_, self._selected
             )
         values = [value / self.temperature_ for value in values]
         return self._explanation(values, base / self.temperature_, X)

@@ -20,11 +20,7 @@ _LOWEST, _HIGHEST = "< 0.5 %", "> 99.5 %"
 
 
 def make_card_page(
-    card: Card,
-    scores: CardScores | None = None,
-    *,
-    digest: str = "",
-    about: str | None = None,
+    card: Card, scores: CardScores | None = None, *, digest: str = "", about: str | None = None
 ) -> str:
     """The card as a page, with its style inside."""
     style, pairs = asset("card.css"), list(zip(card.levels, card.points, strict=True))

@@ -60,12 +60,7 @@ def write_report(
     failed = comparison.fitted(choice)[2]["not_described"]
     shown = {one["code"]: one["shown"] for one in content["clinical"]["classes"]}
     draw = partial(
-        draw_pictures,
-        comparison,
-        choice,
-        shown,
-        content["evaluations"],
-        include_rows=include_rows,
+        draw_pictures, comparison, choice, shown, content["evaluations"], include_rows=include_rows
     )
     pictures = attempt(failed, "pictures", draw)
     if pictures is None:

@@ -155,10 +155,7 @@ class TableModel:
         return adjust(probabilities, 1.0, self.priors, priors)
 
     def predict_rows(
-        self,
-        table: Columns,
-        priors: ArrayLike | None = None,
-        prevalence: ArrayLike | None = None,
+        self, table: Columns, priors: ArrayLike | None = None, prevalence: ArrayLike | None = None
     ) -> Predicted:
         """Labels, probabilities, and the features each row was asked for.
 

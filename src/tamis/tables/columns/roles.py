@@ -15,13 +15,7 @@ from tamis.tables.columns.sample_weights import parse_weights, scale_weights, us
 from tamis.tables.columns.spelling import hint_alike
 from tamis.tables.columns.table import Columns, Table
 from tamis.tables.columns.times import read_times
-from tamis.tables.columns.values import (
-    as_labels,
-    missing_in,
-    row_names,
-    strings,
-    without_numbers,
-)
+from tamis.tables.columns.values import as_labels, missing_in, row_names, strings, without_numbers
 from tamis.tables.columns.wishes import Wishes
 from tamis.tables.errors import InputError, counted, listed, nearest, require_names
 

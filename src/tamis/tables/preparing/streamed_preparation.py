@@ -196,11 +196,7 @@ class _Sums:
 
 
 def learn_rows(
-    stream: RowStream,
-    preparation: Preparation,
-    encoded: Matrix,
-    columns: NDArray,
-    ranges: NDArray,
+    stream: RowStream, preparation: Preparation, encoded: Matrix, columns: NDArray, ranges: NDArray
 ) -> Preparation:
     """Learn from all rows what replaces missing values, and how rare words are.
 
