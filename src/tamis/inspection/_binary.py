@@ -16,6 +16,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import adjust, check_weights
+from tamis.inspection._style import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,13 +184,12 @@ def _positive(classes, positive):
     return found[0]
 
 
-class BinaryDisplay:
+class BinaryDisplay(Display):
     """Pictures of one class against the others, made from predictions or a fitted classifier."""
 
     # Options of `_of`, which makes a display from `Binary`; others are for what `plot` draws.
     _options: ClassVar[tuple[str, ...]]
     _of: Callable[..., Any]
-    plot: Callable[..., Any]
 
     @classmethod
     def _draw(cls, data, ax, options):

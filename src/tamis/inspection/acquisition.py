@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.inspection._style import (
     COLORS,
+    Display,
     feature_labels,
     make_axes,
     n_fitting,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class AcquisitionDisplay:
+class AcquisitionDisplay(Display):
     """Who is asked what, in which order: one row per sample, one column per feature.
 
     Samples with few questions come first, the same questions next to each other. Features that
@@ -124,20 +125,8 @@ class AcquisitionDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> AcquisitionDisplay:
-        """Draw the questions.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the image.
-
-        Returns
-        -------
-        self : AcquisitionDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw the questions."""
         require_matplotlib(type(self).__name__)
         from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
         from matplotlib.ticker import MaxNLocator
@@ -162,4 +151,3 @@ class AcquisitionDisplay:
         bar.minorticks_off()
         self.ax_.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
         self.ax_.set_ylabel("samples")
-        return self

@@ -149,7 +149,8 @@ class CalibrationDisplay(BinaryDisplay, SklearnCalibrationDisplay):
         label = name or self.estimator_name or "bins, 95 % intervals"
         if ref_line:
             ax.plot([0, 1], [0, 1], color=ink(), linestyle=":", label="perfect calibration")
-        super().plot(ax=ax, name=shorten(label), ref_line=False, **style)
+        draw = SklearnCalibrationDisplay.plot
+        draw(self, ax=ax, name=shorten(label), ref_line=False, **style)
         color = self.line_.get_color()
         self.ax_.vlines(self.prob_pred, *self.intervals, color=color, linewidth=1)
         self.curve_ = None

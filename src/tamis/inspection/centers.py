@@ -15,6 +15,7 @@ from tamis.inspection._style import (
     COLORS,
     GREY,
     MARKERS,
+    Display,
     add_legend,
     feature_labels,
     feature_names,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class CentersDisplay:
+class CentersDisplay(Display):
     """How far the class centroids of each selected feature are apart, in units of its spread.
 
     The spread of a feature is its root mean square distance from the middle of the classes, each
@@ -174,20 +175,8 @@ class CentersDisplay:
         display = cls(centers, names, labels, n_left_out=max(0, len(records) - max_features))
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> CentersDisplay:
-        """Draw the centers.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the points, or the map.
-
-        Returns
-        -------
-        self : CentersDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw the centers."""
         n_classes, n_features = self.centers.shape
         size = 6.4, max(2.2, 1.3 + 0.26 * n_features)
         self.ax_, self.figure_ = make_axes(type(self).__name__, ax, size)
@@ -200,7 +189,6 @@ class CentersDisplay:
         else:
             self._draw_map(self.centers[:, :n_shown], kwargs)
         self.ax_.set_ylim(n_shown - 0.5, -0.5)
-        return self
 
     @property
     def _title(self):

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.inspection._style import COLORS, SMALL, ink, make_axes, require_matplotlib
+from tamis.inspection._style import COLORS, SMALL, Display, ink, make_axes, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False, repr=False)
-class ConvergenceDisplay:
+class ConvergenceDisplay(Display):
     """Objective, and relative duality gap, by iteration.
 
     The gap bounds how far the objective is above the minimum, whatever the method: where it is
@@ -88,20 +88,8 @@ class ConvergenceDisplay:
         values = (history[name] for name in ("n_iter", "objective", "relative_gap"))
         return cls(*values, tol=getattr(estimator, "tol", None)).plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> ConvergenceDisplay:
-        """Draw objective and gap.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes whose place the two take; None: those of a new figure.
-        **kwargs : dict
-            For the lines.
-
-        Returns
-        -------
-        self : ConvergenceDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw objective and gap."""
         require_matplotlib(type(self).__name__)
         from matplotlib.ticker import MaxNLocator
 
@@ -131,4 +119,3 @@ class ConvergenceDisplay:
             label = f"tolerance {self.tol:g}"
             lower.axhline(self.tol, color=ink(), linestyle="--", linewidth=1, label=label)
             lower.legend(fontsize=SMALL, frameon=False)
-        return self

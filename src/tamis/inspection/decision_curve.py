@@ -13,7 +13,7 @@ from tamis.inspection._binary import BinaryDisplay
 from tamis.inspection._style import COLORS, SMALL, ink, make_axes, shorten
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 
 _THRESHOLDS = np.arange(1, 100) / 100
@@ -95,20 +95,8 @@ class DecisionCurveDisplay(BinaryDisplay):
         low, high = np.nanpercentile(_net_benefit(*draws, pi, at), [2.5, 97.5], axis=0)
         return cls(at, benefit, low, high, prevalence=pi, pos_label=data.name)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> DecisionCurveDisplay:
-        """Draw the three curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the line of the model.
-
-        Returns
-        -------
-        self : DecisionCurveDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw the three curves."""
         self.ax_, self.figure_ = make_axes(type(self).__name__, ax)
         style: dict[str, Any] = {"color": COLORS[0], "linewidth": 2}
         style |= {"label": "model, 95 % interval"} | kwargs
@@ -140,7 +128,6 @@ class DecisionCurveDisplay(BinaryDisplay):
             fontsize=SMALL,
             frameon=False,
         )
-        return self
 
 
 def _net_benefit(sensitivity, false_positive_rate, prevalence, thresholds):

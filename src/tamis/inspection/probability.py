@@ -12,7 +12,7 @@ from tamis.inspection._binary import BinaryDisplay
 from tamis.inspection._style import COLORS, SMALL, ink, make_axes, shorten
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 
 @dataclass(eq=False, repr=False)
@@ -81,20 +81,8 @@ class ProbabilityDisplay(BinaryDisplay):
             other=data.other,
         )
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> ProbabilityDisplay:
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the bars.
-
-        Returns
-        -------
-        self : ProbabilityDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw the bars."""
         self.ax_, self.figure_ = make_axes(type(self).__name__, ax)
         names = self.pos_label, self.other
         bars = []
@@ -126,4 +114,3 @@ class ProbabilityDisplay(BinaryDisplay):
             f"predicted probability of {shorten(self.pos_label, 20)}\n"
             f"(prevalence {self.prevalence:.2g})"
         )
-        return self

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.inspection._style import (
     GREY,
     LINES,
+    Display,
     add_legend,
     feature_ticks,
     ink,
@@ -65,7 +66,7 @@ class Curve:
 
 
 @dataclass(eq=False, repr=False)
-class SparsityPathDisplay:
+class SparsityPathDisplay(Display):
     """The score against the number of features, with standard errors and the choice.
 
     A method with one level only is a horizontal line, with a marker at its number of features.
@@ -188,20 +189,8 @@ class SparsityPathDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> SparsityPathDisplay:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the lines.
-
-        Returns
-        -------
-        self : SparsityPathDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw the curves."""
         self.ax_, self.figure_ = make_axes(type(self).__name__, ax)
         self.lines_: list[Any] = []
         self.bands_: list[Any] = []
@@ -234,7 +223,6 @@ class SparsityPathDisplay:
         self.ax_.set_ylim(bottom=low)
         if len(self.curves) > 1 or self.chosen is not None:
             add_legend(self.ax_)
-        return self
 
     def _lower_limit(self):
         """Where the score axis begins: baselines far below the methods are not in view."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.inspection._style import (
     COLORS,
     GREY,
+    Display,
     add_legend,
     feature_labels,
     feature_names,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(eq=False, repr=False)
-class StabilityDisplay:
+class StabilityDisplay(Display):
     """How often each feature is selected when the data change.
 
     A low frequency does not mean that a feature is false: interchangeable features share the
@@ -166,20 +167,8 @@ class StabilityDisplay:
             **options,
         )
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> StabilityDisplay:
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the bars.
-
-        Returns
-        -------
-        self : StabilityDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw the bars."""
         require_matplotlib(type(self).__name__)
         from matplotlib.patches import Patch
 
@@ -210,4 +199,3 @@ class StabilityDisplay:
             handles.append(Patch(facecolor="none", edgecolor=GREY, label="not in the model"))
         if handles:
             add_legend(self.ax_, most_inside=0, handles=handles)
-        return self
