@@ -83,10 +83,10 @@ def is_about_memory(error: BaseException) -> bool:
 
 def load(module: str, what: str, extra: str = "tamis[cli]") -> Any:
     """Import what an extra installs; an error says `what` needs it, and how to install it."""
+    name = module.partition(".")[0]
     try:
-        return import_module(module)
+        return import_module(name) and import_module(module)
     except ImportError as error:
-        name = module.partition(".")[0]
         raise InputError(f"{what} needs {name}: pip install '{extra}'") from error
 
 
