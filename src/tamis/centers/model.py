@@ -152,8 +152,9 @@ class CenterModel:
         total = np.concatenate([[0.0], np.cumsum(size)]) * sharpness
         tolerance = _TIE * np.maximum(1.0 + total, self.temperature)
         is_l1 = self.metric == "l1"
+        bounds = np.stack(bounds_of(shift.T), axis=1)
         return PathTerms(
-            columns, origin, slope, shift, is_l1, sharpness, self.log_prior, tolerance
+            columns, origin, slope, shift, bounds, is_l1, sharpness, self.log_prior, tolerance
         )
 
     def _differences(self, support):
