@@ -34,8 +34,6 @@ from tamis.tables.classifying.unusual import Unusual
 from tamis.tables.errors import InputError, listed
 from tamis.tables.preparing.streamed_preparation import hash_table
 
-__all__ = ["run"]
-
 # Report classes whose share differs by more than this from what the probabilities assume.
 _FAR = 0.05
 _HERE = "here"

@@ -9,18 +9,13 @@ from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods.naming import name_model
 from tamis.tables.errors import InputError
 
-__all__ = ["find_original", "offer_readable"]
-
 # What becomes of a model, for a sentence about models with which it can be done.
 _DONE = {"ask": "asked", "explain": "explained", "card": "written as points"}
 _MAKE = "To make one: tamis fit ... --readable -o RUN"
 
 
 def offer_readable(options):
-    """Lines that name a model of the run with which the command works, and how to make it.
-
-    `options`: of a command about the model of `options.run` that cannot be read.
-    """
+    """Lines that name a model of the run with which the command works, and how to make it."""
     folder = RunFolder(options.run)
     format = getattr(options, "to", None)
     done = _DONE.get(format) or _DONE.get(options.command, "exported this way")

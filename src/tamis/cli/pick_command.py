@@ -11,8 +11,6 @@ from tamis.comparison.methods.families import METHODS
 from tamis.models.files import refuse_broken_link
 from tamis.tables.errors import InputError
 
-__all__ = ["run"]
-
 
 def run(options):
     """Run the command; returns the exit code."""

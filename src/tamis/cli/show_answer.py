@@ -11,8 +11,6 @@ from tamis.comparison.choosing.decisions import (
 from tamis.comparison.fitted.promise_words import tell_promises
 from tamis.comparison.methods.naming import name_head, name_method
 
-__all__ = ["name_score", "show_answer"]
-
 _SCORES = {"f1_macro": "macro F1", "mcc": "Matthews corr.", "roc_auc": "ROC AUC"}
 _OPTIMISTIC = "cross-validated, used for selection (optimistic: do not report)"
 _CHECKS = ("data_checks", "result_checks", "model_checks")
@@ -26,10 +24,7 @@ def name_score(settings):
 
 
 def show_answer(metrics, is_saved=True):
-    """Lines about the model: severe warnings above the score, all else below.
-
-    `metrics`: the content of `metrics.json`; `is_saved`: whether there are files that say more.
-    """
+    """Lines about the model: severe warnings above the score, all else below."""
     model, name = metrics["model"], name_score(metrics["settings"])
     unfinished = tell_unfinished(metrics)
     lines = [

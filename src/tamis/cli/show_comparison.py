@@ -6,17 +6,12 @@ from tamis.cli.show_answer import name_score
 from tamis.comparison.fitted.metrics import scores_vary
 from tamis.comparison.methods.naming import explain_marks, mark_method
 
-__all__ = ["show_comparison"]
-
 # Columns of the name, of the smallest model, and of the best one.
 _NAME, _SMALL, _BEST = 26, 30, 17
 
 
 def show_comparison(metrics):
-    """Lines about all methods: the smallest model that is good enough, and the best one.
-
-    `metrics`: the content of `metrics.json`.
-    """
+    """Lines about all methods: the smallest model that is good enough, and the best one."""
     settings, methods = metrics["settings"], metrics["methods"]
     folds = f"{settings['folds']} folds"
     folds += f", repeated {times(settings['repeats'])}" if settings["repeats"] > 1 else ""

@@ -6,8 +6,6 @@ from tamis.cli.layout import plural, show_table
 from tamis.tables.classifying.prevalence import percent
 from tamis.tables.errors import listed
 
-__all__ = ["show_evaluation"]
-
 _NAMES = {
     "balanced_accuracy": "balanced accuracy",
     "accuracy": "accuracy",

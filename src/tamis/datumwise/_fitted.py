@@ -24,8 +24,6 @@ from tamis.datumwise.path import DatumWisePath, Habits
 from tamis.datumwise.process import Process, find_class_losses, find_status, make_process
 from tamis.datumwise.record import read_record, write_record
 
-__all__ = ["FittedDatumWise"]
-
 
 class FittedDatumWise(RecordMixin, DecisionMixin, ClassifierMixin, TamisEstimator):
     """Base class of the datum-wise classifiers. Fitting sets `policy_` and `process_`."""

@@ -23,8 +23,6 @@ from tamis.paths.calibration_rows import (
 )
 from tamis.paths.seeds import as_seed
 
-__all__ = ["DatumWiseClassifier"]
-
 
 class DatumWiseClassifier(FittedDatumWise):
     r"""Classifier that asks for features one at a time, different ones for each sample.

@@ -25,16 +25,6 @@ from tamis._base import softmax
 from tamis.datumwise._forest_kernels import FEATURE
 from tamis.datumwise.forest import Forest, Sample, grow, mean_rows, membership
 
-__all__ = [
-    "Cells",
-    "Evidence",
-    "Gatherer",
-    "SetForest",
-    "expected_loss",
-    "number_cells",
-    "stop_thresholds",
-]
-
 # Nodes with fewer rows are leaves: the choices for the probabilities, multiplied by the factor if
 # there are more rows than this. The coarsest cells are those of local means.
 _RESOLUTIONS, _MANY_ROWS = (2, 6, 16), 2000
@@ -139,9 +129,7 @@ class Evidence:
 class Gatherer:
     """Grows the forest of each set of blocks, once.
 
-    `X` (n_samples, n_features): training rows; NaN means unavailable. `codes` (n_samples,):
-    classes. `process`: provides the blocks and class losses. `n_trees`, `n_folds`, `seed`: trees
-    of a final forest; folds; seed.
+    `X` (n_samples, n_features): training rows; NaN means unavailable. `codes` (n_samples,).
     """
 
     def __init__(self, X, codes, process, n_trees, n_folds, seed):
@@ -283,8 +271,7 @@ def stop_thresholds(stop):
 def number_cells(cells, n_nodes):
     """Number the nodes that are cells of training rows 0, 1, ..., and count the rows in each.
 
-    `cells`: nodes. Returns `number` (n_nodes,): -1 for nodes that are not cells; `sizes`
-    (n_cells,).
+    Returns `number` (n_nodes,): -1 for nodes that are not cells; `sizes` (n_cells,).
     """
     sizes = np.bincount(cells.ravel(), minlength=n_nodes)
     used = np.flatnonzero(sizes)

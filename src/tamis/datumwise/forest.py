@@ -23,8 +23,6 @@ from scipy.sparse import csr_matrix
 from tamis.datumwise import _forest_kernels as kernels
 from tamis.datumwise._growth_kernels import N_PLACES, grow_trees
 
-__all__ = ["WORTH_COMPILING", "Forest", "Sample", "grow", "mean_rows", "membership"]
-
 # Numpy sends this many rows down trees in about a tenth of a second.
 WORTH_COMPILING = 1 << 20
 # Rows that descend together: their values of a column, and their numbers, stay in the cache.
@@ -93,11 +91,9 @@ class Forest:
     ) -> NDArray[np.int32]:
         """Cells of some rows, at one or more resolutions.
 
-        `XT` (n_features, n_samples): features in rows. `rows`: which samples. `smallest`: nodes
-        with fewer training rows count as leaves; ascending. `work`: number of rows times number of
-        trees, of this call and others like it: decides whether compiling pays. The result is the
-        same. None: of this call. Returns `cells` (len(smallest), n_rows, n_trees): nodes; in
-        memory, tree after tree.
+        `XT` (n_features, n_samples). `smallest`: nodes with fewer training rows count as leaves;
+        ascending. `work`: number of rows times number of trees, of this call and others like it:
+        decides whether compiling pays. The result is the same. None: of this call.
         """
         if (rows.size * self.n_trees if work is None else work) < WORTH_COMPILING:
             return self._cells_by_numpy(XT, rows, smallest)
@@ -160,10 +156,8 @@ class Forest:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean shares of the classes, and means of the values of coarse cells.
 
-        `XT` (n_features, n_samples): features in rows; `rows`: which samples; `coarse`: means of
-        the values treat nodes with fewer training rows as leaves; `row_of` (n_nodes,): row of the
-        table for each coarse cell; `table` (n_cells, n_values); `work`: as in `cells`. Returns
-        `shares` (n_rows, n_classes); `values` (n_rows, n_values).
+        `XT` (n_features, n_samples), `row_of` (n_nodes,), `table` (n_cells, n_values). Returns
+        `shares` (n_rows, n_classes), `values` (n_rows, n_values).
         """
         means = np.empty((rows.size, self.shares.shape[1]))
         values = np.empty((rows.size, table.shape[1]))
@@ -185,9 +179,8 @@ class Forest:
     ) -> NDArray[np.float64]:
         """Decrease of impurity by each feature along the paths of rows down the trees.
 
-        `leaves` (n_trees, n_rows): where the rows end; `class_mass` (n_classes,): weights with
-        which the forest was grown. Returns `gains` (n_rows, n_features): sum over the nodes of the
-        path of the decrease of the Gini index; mean over the trees.
+        `leaves` (n_trees, n_rows), `class_mass` (n_classes,). Returns `gains` (n_rows,
+        n_features).
         """
         split, gains, masses = self._gains(class_mass)
         decrease, parent = np.zeros(self.n_nodes), np.full(self.n_nodes, -1)
@@ -228,12 +221,7 @@ def grow(
 
     Each node tries as many columns as the rounded square root of their number.
 
-    `sample`: training data. `n_trees`, `seed`, `smallest`: number of trees; seed; nodes with fewer
-    rows are not split. `resolutions`: nodes with fewer training rows count as leaves, for the
-    cells. `others`: other rows whose cells are wanted. Returns `forest`: its arrays are parts of
-    larger ones: see `Forest.copy`; `cells` (n_resolutions, n_trees, n_samples): the nodes in which
-    the training rows and the others end, as `Forest.cells` finds them; arbitrary for rows that are
-    neither.
+    Returns `cells` (n_resolutions, n_trees, n_samples).
     """
     XT, codes, mass, rows, columns = sample
     n_rows, n_classes = rows.size, mass.size
@@ -274,8 +262,7 @@ def grow(
 def mean_rows(cells: NDArray, table: NDArray) -> NDArray[np.float64]:
     """Mean over the trees of the table's rows of the cells.
 
-    `cells` (n_rows, n_trees); `table` (n_cells, n_values). Returns `means` (n_rows, n_values):
-    summed tree after tree, so that the mean of a row does not depend on the other rows.
+    `cells` (n_rows, n_trees), `table` (n_cells, n_values). Returns `means` (n_rows, n_values).
     """
     n_rows, n_trees = cells.shape
     means = np.empty((n_rows, table.shape[1]))

@@ -16,8 +16,6 @@ from tamis.datumwise.forest import mean_rows
 from tamis.datumwise.induction import Rule, choose_moves
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Run
 
-__all__ = ["ForestPolicy", "Stage"]
-
 # Decisions closer than this to the largest are equal to it.
 _EQUAL = 1e-12
 
@@ -62,9 +60,8 @@ class ForestPolicy:
     def narrow(self, columns: NDArray, block_of: NDArray) -> ForestPolicy:
         """The same policy for samples of some columns only.
 
-        `columns`: the columns, which must include those of the blocks that can be asked for;
-        `block_of` (n_columns,): block of each of them, by its number in this policy's process.
-        Returns `policy`: its columns and blocks are numbered from 0.
+        `columns`: the columns, which must include those of the blocks that can be asked for.
+        `block_of` (n_columns,).
         """
         blocks = np.unique(block_of)
         place = np.searchsorted(blocks, self.blocks)
@@ -87,8 +84,7 @@ class ForestPolicy:
     def run(self, X: NDArray, status: NDArray, trace: bool = False) -> Run:
         """Ask for blocks until it is time to stop.
 
-        `X` (n_samples, n_features): samples; `status` (n_samples, n_blocks): ASK, KNOWN, MISSING
-        or OPEN; `trace`: whether to return the decisions after each purchase.
+        `X` (n_samples, n_features), `status` (n_samples, n_blocks).
         """
         return _Walk(self, _Rows([self], X), status).run(trace)
 

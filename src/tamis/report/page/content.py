@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from tamis.comparison.choosing.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["clean", "make_content"]
 
 # Columns with missing values that are listed.
 _MOST_MISSING = 10
@@ -60,11 +59,7 @@ def make_content(
 ) -> dict[str, Any]:
     """Everything that the report says about one model of a method.
 
-    `comparison`: with a choice. `choice`: method and level; None: the recommended ones. `run`:
-    folder of the run, for commands that the reader can copy. `command`: command that made the run.
-    `about`: intended use. `evaluations`: what `tamis evaluate -o FILE` wrote. `include_rows`:
-    whether single rows may be shown. `prevalence`: class frequencies that probabilities are shown
-    for: `find_prevalence`. Returns `content`: numbers, strings, lists and dicts.
+    `choice`: method and level; None: the recommended ones.
     """
     choice = comparison.final_choice if choice is None else choice
     model, records, metrics = comparison.fitted(choice)

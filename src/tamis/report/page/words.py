@@ -12,15 +12,6 @@ from tamis.comparison.methods.naming import name_head
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
 
-__all__ = [
-    "SCORES",
-    "SCORES_WITHOUT_CHOICE",
-    "TRIPOD",
-    "count",
-    "plural",
-    "recommend",
-    "rule_of_choice",
-]
 
 SCORES = {
     "balanced_accuracy": "balanced accuracy",
@@ -51,8 +42,7 @@ def plural(n: float, word: str) -> str:
 def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     """The recommendation in a sentence for everyone, and what it rests on.
 
-    `metrics`: of the model that is described. Returns `told`: "sentence", "details" (list of str),
-    "score", "low", "high", "chance".
+    Returns `told`: "sentence", "details" (list of str), "score", "low", "high", "chance".
     """
     model, data, scoring = metrics["model"], metrics["data"], metrics["settings"]["scoring"]
     classes = list(data["classes"])
