@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from tamis.cli import main
-from tests.cli.conftest import write_csv
+from tamis.cli.show_answer import show_answer
+from tests.cli.conftest import unwrapped, write_csv
 
 FAST = ("--methods", "panel,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
 
@@ -88,6 +89,18 @@ def test_every_dead_end_offers_a_model_with_which_the_command_works(
     (picked / "run.json").write_text(json.dumps(words))
     refuses("pick", picked, *again, match="gone is no longer there; repeat its tamis fit")
     refuses("ask", picked, match="gone, from which this model was picked, is no", offers=True)
+
+
+def test_rows_that_the_model_contains_are_named_beside_its_score_with_a_way_around(dark):
+    metrics = json.loads((dark / "metrics.json").read_text())
+    told = unwrapped("\n".join(show_answer(metrics)))
+    assert re.search(
+        r"privacy The model contains the selected features of \d+ training rows", told
+    )
+    assert "A model without them: tamis fit ... --readable" in told
+    assert "privacy" not in "\n".join(show_answer(metrics, is_saved=False))
+    metrics["model"] |= {"is_readable": True}
+    assert "without them" not in unwrapped("\n".join(show_answer(metrics)))
 
 
 def test_a_model_alone_has_nothing_to_offer_but_says_what_to_do(models, tamis):
