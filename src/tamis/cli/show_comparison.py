@@ -4,7 +4,7 @@ from tamis.cli.layout import count, pad, paragraph, shorten, times
 from tamis.cli.printing import Styled
 from tamis.cli.show_answer import name_score
 from tamis.comparison.fitted.metrics import scores_vary
-from tamis.comparison.methods.naming import explain_marks, mark_method
+from tamis.comparison.methods.naming import bracket, explain_marks, mark_method
 
 __all__ = ["show_comparison"]
 
@@ -50,8 +50,10 @@ def _show_row(name, method, metrics):
         scored += f" ± {small['standard_error']:.3f}"
     else:
         scored += " " * len(" ± 0.000")
-    line += f"{count(small['features_overall']):>{_SMALL - 16}}{scored:>16}"
-    line += f"{count(best['features_overall']):>{_BEST - 8}}{best['score']:>8.3f}"
+    line += f"{count(small['features_overall']):>{_SMALL - 16}}{_align(scored, small, 16)}"
+    highest = _align(f"{best['score']:.3f}", best, 8)
+    line += f"{count(best['features_overall']):>{_BEST - 9}}{highest}"
+    line = line.rstrip()
     yield Styled(line, "bold") if is_chosen else line
     told = []
     if method["asks"]:
@@ -63,6 +65,12 @@ def _show_row(name, method, metrics):
         told.append(f"mean cost per sample {small['cost_per_sample']:.4g}")
     if told:
         yield from paragraph("; ".join(told), "    ", style="dim")
+
+
+def _align(text, point, width):
+    """A score that ends at a column; a bracket stands beyond it."""
+    text = bracket(text, point)
+    return pad(text, width + 1, right=True) if text.endswith(")") else pad(text, width, True) + " "
 
 
 def _show_missing(metrics):
