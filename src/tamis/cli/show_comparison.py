@@ -13,7 +13,7 @@ _NAME, _SMALL, _BEST = 26, 30, 17
 
 
 def show_comparison(metrics):
-    """Lines about all methods: the smallest model that is good enough, and the best one.
+    """Lines about all methods: the smallest model close to their best one, and that one.
 
     `metrics`: the content of `metrics.json`.
     """
@@ -22,7 +22,7 @@ def show_comparison(metrics):
     folds += f", repeated {times(settings['repeats'])}" if settings["repeats"] > 1 else ""
     yield Styled(f"Compared on the same {folds} (optimistic: used to choose)", "bold")
     header = pad(f"{name_score(settings)} ± s.e.", _NAME)
-    yield Styled(f"{header}{'smallest that is good enough':>{_SMALL}}{'best':>{_BEST}}", "dim")
+    yield Styled(f"{header}{'smallest close to its best':>{_SMALL}}{'its best':>{_BEST}}", "dim")
     ours = [item for item in methods.items() if not item[1]["is_baseline"]]
     others = [item for item in methods.items() if item[1]["is_baseline"]]
     for name, method in ours:
@@ -31,9 +31,9 @@ def show_comparison(metrics):
         yield Styled("  baselines", "dim")
     for name, method in others:
         yield from _show_row(name, method, metrics)
-    told = "good enough: compared with the best size of the same method"
+    told = "close: within one standard error of the difference, or the tolerance"
     if any(method["is_recommended"] for method in methods.values()):
-        told += "; in the line with *, with the best of all"
+        told += "; in the line with *, close to the best of all methods"
     yield from paragraph(told, indent="  ", style="dim")
     marks = explain_marks(methods)
     if marks:
