@@ -30,17 +30,23 @@ def offer_readable(options):
     if "readable" not in metrics:
         return ["An earlier version made this run; repeat tamis fit to see what else it offers."]
     if best is None:
-        return [f"This run has no model that can be {done}. To make one:", f"  {_again(folder)}"]
+        return [
+            f"This run has no model that can be {done}. To make one:",
+            f"  {_again(folder, f'{folder.path}-readable')}",
+        ]
     if original is None and best["is_recommended"]:
         return []  # it is this model
     if original is not None and not original.is_dir():
         return [f"{original}, from which this model was picked, is no longer there. {_MAKE}"]
     source = str(original or folder.path)
-    target = f"{source.rstrip('/')}-{'card' if format == 'card' else 'readable'}"
+    base = source.rstrip("/")
+    target = f"{base}-{'card' if format == 'card' else 'readable'}"
     told = name_model(best["method"], best, best["features_overall"], best["head"])
     scoring = metrics["settings"]["scoring"].replace("_", " ")
-    limit = f" --n-features {CARD_FEATURES}" if format == "card" else ""
-    why = f" (a card has at most {CARD_FEATURES} features)" if format == "card" else ""
+    limit = why = ""
+    if best != metrics["readable"]["best"]:
+        limit = f" --n-features {CARD_FEATURES}"
+        why = f" (a card has at most {CARD_FEATURES} features)"
     command, *words = options.argv
     at = next(i for i, word in enumerate(words) if Path(word) == Path(options.run))
     words = [shlex.quote(word) for word in words]
@@ -50,6 +56,8 @@ def offer_readable(options):
         f"{best['standard_error']:.3f} in the folds{_warn(best, metrics)}. To use it{why}:",
         f"  tamis pick {as_word(source)} --readable{limit} -o {as_word(target)}",
         f"  tamis {command} {' '.join(words)}",
+        "It will have no score to report, because it is chosen after seeing the curve. For one:",
+        f"  {_again(folder, base + '-readable-fit')}",
     ]
 
 
@@ -68,7 +76,7 @@ def find_original(folder):
     return None if found is None else Path(found)
 
 
-def _again(folder):
+def _again(folder, target):
     """The command of a run with all methods whose models can be read, and another folder."""
     words, kept = list(_words(folder).get("argv", ("fit", "..."))), []
     while words:
@@ -77,7 +85,6 @@ def _again(folder):
             words = words[1:]
         elif not word.startswith(("--methods=", "--output=", "-o")):
             kept.append(word)
-    target = f"{str(folder.path).rstrip('/')}-readable"
     return shlex.join(["tamis", *map(str, kept), "--readable", "-o", target])
 
 

@@ -45,6 +45,7 @@ def show_answer(metrics, is_saved=True):
         lines += entry(
             "permutation test", f"p = {p['p_value']:.3g} from {n} shuffles of the labels"
         )
+    lines += _show_privacy(model, is_saved)
     lines += _show_checks(metrics, is_saved)
     promises = tell_promises(metrics)
     for line in promises:
@@ -238,6 +239,17 @@ def _show_kept(model):
         f"{kept['score']:.3f} ± {kept['standard_error']:.3f}; the other features add "
         f"{kept['added']:+.3f} ± {kept['added_standard_error']:.3f} (paired)",
     )
+
+
+def _show_privacy(model, is_saved):
+    """Rows of the training data that the files of the model contain, and how to do without."""
+    told = model.get("privacy")
+    if told is None or not is_saved:
+        return
+    if not model["is_readable"]:
+        how = "fit" if model["recommended"] else "pick"
+        told += f" A model without them: tamis {how} ... --readable"
+    yield from entry("privacy", told, "warning")
 
 
 def _show_checks(metrics, is_saved):

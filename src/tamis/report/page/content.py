@@ -12,7 +12,7 @@ from tamis._array import is_sparse
 from tamis.comparison.choosing.decisions import tell_unfinished
 from tamis.comparison.fitted.metrics import scores_vary
 from tamis.comparison.fitted.promise_words import tell_promises
-from tamis.comparison.methods.naming import explain_marks, mark_method
+from tamis.comparison.methods.naming import bracket, explain_marks, mark_method
 from tamis.models.saving import make_document
 from tamis.report.page.clinical import describe_classes
 from tamis.report.page.curve import describe_curve
@@ -169,7 +169,7 @@ def _methods(metrics):
                 "score": good["score"],
                 "error": good["standard_error"] if scores_vary(name, metrics) else None,
                 "best_features": count(best["features_overall"]),
-                "best_score": best["score"],
+                "best_score": bracket(f"{best['score']:.3f}", best),
                 "seconds": method["seconds"],
             }
         )
