@@ -268,6 +268,22 @@ def test_histograms_count_the_rows_of_each_class(comparison, content):
         assert row["center"] == pytest.approx(column[comparison.problem.codes == c].mean())
 
 
+def test_numbers_are_shown_as_they_are_written():
+    pd = pytest.importorskip("pandas")
+    percents, visits, c = np.arange(20, 80), np.arange(60) // 10, np.arange(60) // 30
+    frame = pd.DataFrame({"filled": [f"{p}%" for p in percents], "visits": visits})
+    found = compare(frame, c, methods=["centers"], cv=2, random_state=0)
+    shown = make_content(found, found.find("centers", 2))
+    plots = {feature["name"]: feature["plot"] for feature in shown["panel"]["features"]}
+    assert plots["filled"]["ends"] == ["20.59 %", "78.41 %"]
+    assert plots["filled"]["rows"][0]["quartiles"] == ["27.25 %", "34.5 %", "41.75 %"]
+    assert plots["visits"]["ends"] == ["0", "5"]
+    heights = [row["heights"] for row in plots["visits"]["rows"]]
+    assert heights == [[1] * 3 + [0] * 3, [0] * 3 + [1] * 3]
+    values = [dict(pair[:2] for pair in row["contributions"]) for row in shown["example"]["rows"]]
+    assert values == [{"filled": "34.5 %", "visits": "1"}, {"filled": "64.5 %", "visits": "4"}]
+
+
 def test_missing_values_and_odd_names_are_told(content):
     assert content["data"]["missing"]["worst"] == [["dose", 9, pytest.approx(0.1)]]
     text = json.dumps(content, ensure_ascii=False)

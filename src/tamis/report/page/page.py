@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from functools import cache, partial
 from os import PathLike
@@ -17,6 +16,7 @@ from tamis.comparison.attempts import attempt
 from tamis.models.files import write_atomically
 from tamis.report.page.content import clean, make_content
 from tamis.report.page.pictures import NONE, draw_pictures
+from tamis.report.page.words import short
 from tamis.report.questionnaire.page import security_policy
 from tamis.tables.errors import InputError
 
@@ -124,7 +124,7 @@ def _environment():
     )
     environment.filters |= {
         "percent": _percent,
-        "short": _short,
+        "short": short,
         "score": lambda value: "-" if value is None else f"{value:.3f}",
         "range": lambda pair: "" if pair is None else f"{pair[0]:.3f} to {pair[1]:.3f}",
         "steps": _steps,
@@ -138,13 +138,6 @@ def _percent(share):
     if share is None:
         return "-"
     return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
-
-
-def _short(value):
-    """A number with four digits."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 10000 else f"{value:.4g}"
 
 
 def _steps(heights, width, height):

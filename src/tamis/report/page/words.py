@@ -20,6 +20,7 @@ __all__ = [
     "plural",
     "recommend",
     "rule_of_choice",
+    "short",
 ]
 
 SCORES = {
@@ -46,6 +47,13 @@ def count(value: float) -> str:
 def plural(n: float, word: str) -> str:
     """A number with its noun."""
     return f"{count(n)} {word}{'' if count(n) == '1' else 's'}"
+
+
+def short(value: float | None) -> str:
+    """A number with four digits."""
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 10000 else f"{value:.4g}"
 
 
 def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
