@@ -18,7 +18,7 @@ from tamis.comparison.choosing.scores import confusion
 from tamis.comparison.further.external import measure_class
 from tamis.report.page.clinical import predicted_rows
 from tamis.report.page.content import make_content
-from tamis.report.page.features import _correlate_pairs
+from tamis.report.page.features import _correlate_pairs, _tell_p
 from tamis.report.page.page import read_evaluation, render
 from tamis.report.page.pictures import NONE, draw_pictures
 from tamis.report.page.words import TRIPOD, recommend
@@ -254,7 +254,9 @@ def test_a_picked_model_has_no_honest_predictions(comparison):
     choice = comparison.find("centers", float(result.overall[other]))
     content = make_content(comparison, choice)
     assert not content["clinical"]["is_honest"] and not content["is_recommended"]
-    assert "Chosen after seeing the curve" in render(content, NO_PICTURES)
+    page = render(content, NO_PICTURES)
+    assert "Chosen after seeing the curve" in page and "this model uses" in page
+    assert '<a href="#recommendation">Picked model</a>' in page
 
 
 def test_histograms_count_the_rows_of_each_class(comparison, content):
@@ -282,6 +284,13 @@ def test_numbers_are_shown_as_they_are_written():
     assert heights == [[1] * 3 + [0] * 3, [0] * 3 + [1] * 3]
     values = [dict(pair[:2] for pair in row["contributions"]) for row in shown["example"]["rows"]]
     assert values == [{"filled": "34.5 %", "visits": "1"}, {"filled": "64.5 %", "visits": "4"}]
+
+
+@pytest.mark.parametrize(
+    ("p", "told"), [(None, "-"), (0.87, "0.87"), (0.95, "0.95"), (0.000999, "\u2264 0.001")]
+)
+def test_p_values_are_rounded_as_in_the_terminal(p, told):
+    assert _tell_p(p) == told
 
 
 def test_missing_values_and_odd_names_are_told(content):

@@ -81,6 +81,8 @@ class SparsityPathDisplay:
         What the scores are.
     feature_name : str, default="number of features"
         What is counted.
+    chosen_name : str, default="choice"
+        What the mark of the choice is called.
 
     Attributes
     ----------
@@ -110,11 +112,13 @@ class SparsityPathDisplay:
         *,
         score_name: str = "score",
         feature_name: str = "number of features",
+        chosen_name: str = "choice",
     ) -> None:
         self.curves = list(curves)
         self.chosen = chosen
         self.score_name = score_name
         self.feature_name = feature_name
+        self.chosen_name = chosen_name
 
     @classmethod
     def from_comparison(
@@ -152,6 +156,7 @@ class SparsityPathDisplay:
             score_name=comparison.settings.scoring.replace("_", " "),
             feature_name="number of features"
             + (" per sample" if minimize == "per-sample" else ""),
+            chosen_name="recommended model",
         )
         return display.plot(ax, **kwargs)
 
@@ -232,7 +237,7 @@ class SparsityPathDisplay:
                 markeredgecolor=ink(),
                 markeredgewidth=1.5,
                 linestyle="none",
-                label="choice",
+                label=self.chosen_name,
                 zorder=4,
             )[0]
         self.ax_.set(xlabel=self.feature_name, ylabel=self.score_name)

@@ -77,7 +77,7 @@ def describe_panel(
                 "cost": described.get("cost"),
                 "importance": importance_of(record)[1],
                 "share": record["stability"],
-                "q": record["q"],
+                "q": _tell_p(record["q"]),
                 "stands_out": record["stands_out"],
                 "substitutes": record["substitutes"],
                 "kept": record["kept"],
@@ -112,8 +112,15 @@ def _tell(key, value):
     if isinstance(value, float):
         if key.startswith("frequency"):
             return f"{100 * value:.0f} %"
-        return f"{value:.1g}" if key == "adjusted_p" else f"{value:.3g}"
+        return _tell_p(value) if key == "adjusted_p" else f"{value:.3g}"
     return "" if value is None else str(value)
+
+
+def _tell_p(value):
+    """A p-value as in the terminal."""
+    if value is None:
+        return "-"
+    return "\u2264 0.001" if value <= 0.001 else f"{value:.2g}"
 
 
 def _importance(records):

@@ -80,7 +80,8 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         needs += f" ({name_head(model['head'])})" if model["head"] else ""
     always = only_class(model)
     if always is None:
-        told = f"To tell {told} apart, the model needs {needs}"
+        verb = "the model needs" if model["recommended"] else "this model uses"
+        told = f"To tell {told} apart, {verb} {needs}"
     else:
         told = f"The model decides {always} for every row: it does not tell {told} apart. "
         told += f"It has {needs}"
