@@ -230,7 +230,7 @@ def test_duplicates_are_counted_the_same_way_wherever_the_page_says_so():
     frame, y = pd.DataFrame(frame).iloc[rows].reset_index(drop=True), y[rows]
     found = compare(frame, y, methods=["centers", "most-frequent"], cv=3, repeats=1, n_jobs=1)
     page = render(make_content(found), NO_PICTURES)
-    assert "If duplicates count once" in page and "33.3 %" in page
+    assert "If duplicates count once" in page and "33.3\u00a0%" in page
     assert "in which duplicates count once (in the table above, every row counts)" in page
     assert "the numbers are those of the table above" not in page
     (check,) = [check for check in found.checks if check.code == "duplicates"]
@@ -294,6 +294,11 @@ def test_numbers_are_shown_as_they_are_written():
 )
 def test_p_values_are_rounded_as_in_the_terminal(p, told):
     assert _tell_p(p) == told
+
+
+def test_a_percent_sign_stays_on_the_line_of_its_number(content):
+    page = render(content, NO_PICTURES)
+    assert "\u00a0%" in page and not re.search(r"\d %", page)
 
 
 def test_missing_values_and_odd_names_are_told(content):

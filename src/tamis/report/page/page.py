@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache, partial
 from os import PathLike
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["read_evaluation", "render", "write_report"]
 
+# A percent sign stays on the line of its number.
+_LOOSE_PERCENT = re.compile(r"(?<=\d) %")
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
@@ -90,11 +93,12 @@ def render(content: dict[str, Any], pictures: dict[str, Any]) -> str:
 
     `content`: of `make_content`; `pictures`: of `draw_pictures`.
     """
-    style, script = _own("report.css"), _own("report.js")
+    style, script = _own("report.css"), _own("report.js")  # no number with a percent sign in them
     policy = security_policy(script, style)
     own = {"pictures": pictures, "policy": policy, "style": style, "script": script}
     # Pictures hold names and labels, too.
-    return clean(_environment().get_template("report.html").render(**content, **own))
+    page = clean(_environment().get_template("report.html").render(**content, **own))
+    return _LOOSE_PERCENT.sub("\u00a0%", page)
 
 
 def read_evaluation(path: str | PathLike) -> dict[str, Any]:
