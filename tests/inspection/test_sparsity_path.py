@@ -37,6 +37,7 @@ def test_curves_of_a_comparison_are_its_table(comparison):
     at = np.flatnonzero(table["is_chosen"])[0]
     assert display.chosen == (table["n_features"][at], table["score"][at])
     assert_allclose(display.chosen_.get_ydata(), table["score"][at])
+    assert display.chosen_.get_label() == "recommended model"
     assert display.ax_.get_ylabel() == "balanced accuracy"
 
 

@@ -18,7 +18,7 @@ from tamis.comparison.choosing.scores import confusion
 from tamis.comparison.further.external import measure_class
 from tamis.report.page.clinical import predicted_rows
 from tamis.report.page.content import make_content
-from tamis.report.page.features import _correlate_pairs
+from tamis.report.page.features import _correlate_pairs, _tell_p
 from tamis.report.page.page import read_evaluation, render
 from tamis.report.page.pictures import NONE, draw_pictures
 from tamis.report.page.words import TRIPOD, recommend
@@ -102,8 +102,8 @@ def test_each_level_has_its_score_confusion_matrix_features_and_command(comparis
         matrix = np.zeros((3, 3))
         for true, said, n in level["cells"]:
             matrix[true, said] = n
-        expected = [confusion(comparison.problem.codes, x, 3) for x in result.labels[at]]
-        assert_allclose(matrix, np.mean(expected, axis=0), atol=0.01)
+        first = result.labels[at][0]
+        assert_allclose(matrix, confusion(comparison.problem.codes, first, 3))
         used = trained.features(at).tolist()
         names = [content["curve"]["names"][place] for place, _ in level["features"]]
         expected = {comparison.problem.names[f].replace("\u202e", "\\u202e") for f in used}
@@ -230,7 +230,7 @@ def test_duplicates_are_counted_the_same_way_wherever_the_page_says_so():
     frame, y = pd.DataFrame(frame).iloc[rows].reset_index(drop=True), y[rows]
     found = compare(frame, y, methods=["centers", "most-frequent"], cv=3, repeats=1, n_jobs=1)
     page = render(make_content(found), NO_PICTURES)
-    assert "If duplicates count once" in page and "33.3 %" in page
+    assert "If duplicates count once" in page and "33.3\u00a0%" in page
     assert "in which duplicates count once (in the table above, every row counts)" in page
     assert "the numbers are those of the table above" not in page
     (check,) = [check for check in found.checks if check.code == "duplicates"]
@@ -254,7 +254,12 @@ def test_a_picked_model_has_no_honest_predictions(comparison):
     choice = comparison.find("centers", float(result.overall[other]))
     content = make_content(comparison, choice)
     assert not content["clinical"]["is_honest"] and not content["is_recommended"]
-    assert "Chosen after seeing the curve" in render(content, NO_PICTURES)
+    page = render(content, NO_PICTURES)
+    assert "Chosen after seeing the curve" in page and "this model uses" in page
+    assert '<a href="#recommendation">Picked model</a>' in page
+    optimistic = "They were used to select the model, so the counts are optimistic"
+    assert f"of the first repeat. {optimistic}." in page
+    assert f"{optimistic}; honest rates" in render(make_content(comparison), NO_PICTURES)
 
 
 def test_histograms_count_the_rows_of_each_class(comparison, content):
@@ -266,6 +271,34 @@ def test_histograms_count_the_rows_of_each_class(comparison, content):
         counts = np.histogram(mine, np.linspace(low, high, len(row["heights"]) + 1))[0]
         assert_allclose(row["heights"], counts / counts.max(), atol=0.006)
         assert row["center"] == pytest.approx(column[comparison.problem.codes == c].mean())
+
+
+def test_numbers_are_shown_as_they_are_written():
+    pd = pytest.importorskip("pandas")
+    percents, visits, c = np.arange(20, 80), np.arange(60) // 10, np.arange(60) // 30
+    frame = pd.DataFrame({"filled": [f"{p}%" for p in percents], "visits": visits})
+    found = compare(frame, c, methods=["centers"], cv=2, random_state=0)
+    shown = make_content(found, found.find("centers", 2))
+    plots = {feature["name"]: feature["plot"] for feature in shown["panel"]["features"]}
+    assert plots["filled"]["ends"] == ["20.59 %", "78.41 %"]
+    assert plots["filled"]["rows"][0]["quartiles"] == ["27.25 %", "34.5 %", "41.75 %"]
+    assert plots["visits"]["ends"] == ["0", "5"]
+    heights = [row["heights"] for row in plots["visits"]["rows"]]
+    assert heights == [[1] * 3 + [0] * 3, [0] * 3 + [1] * 3]
+    values = [dict(pair[:2] for pair in row["contributions"]) for row in shown["example"]["rows"]]
+    assert values == [{"filled": "34.5 %", "visits": "1"}, {"filled": "64.5 %", "visits": "4"}]
+
+
+@pytest.mark.parametrize(
+    ("p", "told"), [(None, "-"), (0.87, "0.87"), (0.95, "0.95"), (0.000999, "\u2264 0.001")]
+)
+def test_p_values_are_rounded_as_in_the_terminal(p, told):
+    assert _tell_p(p) == told
+
+
+def test_a_percent_sign_stays_on_the_line_of_its_number(content):
+    page = render(content, NO_PICTURES)
+    assert "\u00a0%" in page and not re.search(r"\d %", page)
 
 
 def test_missing_values_and_odd_names_are_told(content):

@@ -116,6 +116,14 @@ def test_nothing_overlaps_or_sticks_out(browser, width, scheme):
     assert browser.evaluate(_CONTRAST) == []
 
 
+def test_the_curve_with_its_legend_fits_a_phone_and_tables_show_that_they_scroll(browser):
+    browser.set_size(360)
+    wide = "document.querySelector('#curve-picture .wide')"
+    assert browser.evaluate(f"{wide}.scrollWidth <= {wide}.clientWidth")
+    shadow = "getComputedStyle(document.querySelector('#models .wide')).backgroundAttachment"
+    assert browser.evaluate(shadow) == "local, local, scroll, scroll"
+
+
 def test_headings_are_in_order_and_everything_has_a_name(browser):
     levels = browser.evaluate(
         "[...document.querySelectorAll('h1, h2, h3, h4')].map(e => Number(e.tagName[1]))"
@@ -191,7 +199,7 @@ def test_predictive_values_follow_prevalence_and_threshold(browser):
     select_second(browser, "positive")
     browser.evaluate("document.getElementById('prevalence').focus()")
     browser.press("Home")
-    assert text(browser, "#prevalence-label") == "0.1 %"
+    assert text(browser, "#prevalence-label") == "0.1\u00a0%"
     se, sp, ppv, npv = numbers()
     assert ppv == pytest.approx(se * 0.001 / (se * 0.001 + (1 - sp) * 0.999), abs=1e-3)
     browser.press("End")

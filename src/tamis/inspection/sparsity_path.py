@@ -81,6 +81,8 @@ class SparsityPathDisplay(Display):
         What the scores are.
     feature_name : str, default="number of features"
         What is counted.
+    chosen_name : str, default="choice"
+        What the mark of the choice is called.
 
     Attributes
     ----------
@@ -108,6 +110,7 @@ class SparsityPathDisplay(Display):
     _: KW_ONLY
     score_name: str = "score"
     feature_name: str = "number of features"
+    chosen_name: str = "choice"
 
     def __post_init__(self) -> None:
         self.curves = list(self.curves)
@@ -148,6 +151,7 @@ class SparsityPathDisplay(Display):
             score_name=comparison.settings.scoring.replace("_", " "),
             feature_name="number of features"
             + (" per sample" if minimize == "per-sample" else ""),
+            chosen_name="recommended model",
         )
         return display.plot(ax, **kwargs)
 
@@ -216,7 +220,7 @@ class SparsityPathDisplay(Display):
                 markeredgecolor=ink(),
                 markeredgewidth=1.5,
                 linestyle="none",
-                label="choice",
+                label=self.chosen_name,
                 zorder=4,
             )[0]
         self.ax_.set(xlabel=self.feature_name, ylabel=self.score_name)

@@ -1,9 +1,11 @@
 """What a model file reveals about the training rows."""
 
 from collections.abc import Iterable
+from typing import Any
 from warnings import WarningMessage
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from tamis.tables.classifying.table_model import TableModel
@@ -78,14 +80,16 @@ def _kind_of(model):
     return "centroids" if by_means else "centers"
 
 
+def landmark_rows(landmarks: dict[str, Any], kind: str) -> NDArray[np.intp]:
+    """The training rows among the landmarks of a model; the others are means of several rows."""
+    # A region of zero size is one row, or copies of it: its centroid is that row.
+    return landmarks["rows"] if kind == "centers" else landmarks["rows"][landmarks["sigma"] == 0]
+
+
 def _landmark_rows(parts):
     rows, n_mapped = set(), 0
     for landmarks, head, kind in parts:
-        # A region of zero size is one row, or copies of it: its centroid is that row.
-        member_rows = (
-            landmarks["rows"] if kind == "centers" else landmarks["rows"][landmarks["sigma"] == 0]
-        )
-        rows.update(member_rows.tolist())
+        rows.update(landmark_rows(landmarks, kind).tolist())
         if head.get("classifier") == "knn":
             n_mapped = max(n_mapped, head["codes"].size)
     said = []

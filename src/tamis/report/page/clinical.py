@@ -151,7 +151,7 @@ def _other_numbers(comparison, rows):
         return None
     return (
         f"The table has one prediction for each row, from the first of {n_repeats} repeats of the "
-        "folds, so that intervals can be given; the confusion matrix, what is printed and "
+        "folds, so that intervals can be given; what is printed and "
         f"metrics.json are means over all {n_repeats} repeats and differ by chance. If you report "
         "this model, report those, and say that they are optimistic."
     )

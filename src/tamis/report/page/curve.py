@@ -127,20 +127,21 @@ def _decided(comparison, result, at):
 
 
 def _cells(comparison, result, at):
-    """Cells of the confusion matrix that are not zero: true class, predicted class, rows."""
+    """Cells of the confusion matrix that are not zero: true class, predicted class, rows.
+
+    Of the first repeat: a mean over repeats would have halves of rows.
+    """
     problem = comparison.problem
-    n_repeats, n_classes = result.labels.shape[1], problem.classes.size
-    counts = sum(
-        confusion(problem.codes, labels, n_classes, problem.weights)
-        for labels in decide_level(result, at, problem, comparison.settings)
-    )
+    n_classes = problem.classes.size
+    labels = decide_level(result, at, problem, comparison.settings)[0]
+    counts = confusion(problem.codes, labels, n_classes, problem.weights)
     true, said = np.nonzero(counts)
     if n_classes > _MOST_CLASSES:
         wrong = true != said
         true, said = true[wrong], said[wrong]
         order = np.argsort(-counts[true, said], kind="stable")[:_MOST_CELLS]
         true, said = true[order], said[order]
-    values = [round(float(v), 2) for v in counts[true, said] / n_repeats]
+    values = [round(float(v), 2) for v in counts[true, said]]
     return [list(cell) for cell in zip(true.tolist(), said.tolist(), values, strict=True)]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tamis._array import is_sparse
 from tamis._base.explanation import Explanation
 from tamis.models.linear_form import linear_form
-from tamis.models.privacy import holds_training_rows
+from tamis.models.privacy import holds_training_rows, landmark_rows
 from tamis.report.page.curve import MOST_LISTED
 from tamis.tables.classifying.explanations import Values, explain_margins, explain_sequences
 from tamis.tables.classifying.prevalence import Prevalence, tell_assumed, why_not_likeliest
@@ -112,14 +112,18 @@ def _questions(comparison, choice, model):
 
 
 def _landmarks(comparison, model, include_rows):
-    """How many landmarks there are in each class; their names only if rows may be shown."""
+    """How many landmarks are rows, by class; the names of these only if rows may be shown."""
     problem, members = comparison.problem, model.estimator.members_
-    rows = np.unique(np.concatenate([one["model"]["map"]["rows"] for one in members]))
+    maps = [(one["model"]["map"], one["configuration"]["kind"]) for one in members]
+    kept = np.concatenate([landmark_rows(*one) for one in maps])
+    rows, n_landmarks = np.unique(kept), sum(one["rows"].size for one, _ in maps)
     counts = np.bincount(problem.codes[rows], minlength=problem.classes.size)
     labels = [str(label) for label in problem.classes.tolist()]
     told = {
         "n_members": len(members),
-        "n_landmarks": int(rows.size),
+        "n_landmarks": n_landmarks,
+        "n_rows": int(rows.size),
+        "n_means": n_landmarks - int(kept.size),
         "by_class": list(zip(labels, counts.tolist(), strict=True)),
         "named": [],
     }

@@ -11,7 +11,7 @@ from tamis.comparison.fitted.final import SUBSTITUTE
 from tamis.comparison.fitted.importance import IMPORTANCES, importance_of
 from tamis.report.page.curve import MOST_LISTED
 from tamis.report.page.parts import FEWEST, hide_few
-from tamis.report.page.words import plural
+from tamis.report.page.words import plural, short
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
@@ -74,7 +74,7 @@ def describe_panel(
                 "cost": described.get("cost"),
                 "importance": importance_of(record)[1],
                 "share": record["stability"],
-                "q": record["q"],
+                "q": _tell_p(record["q"]),
                 "stands_out": record["stands_out"],
                 "substitutes": record["substitutes"],
                 "kept": record["kept"],
@@ -109,8 +109,15 @@ def _tell(key, value):
     if isinstance(value, float):
         if key.startswith("frequency"):
             return f"{100 * value:.0f} %"
-        return f"{value:.1g}" if key == "adjusted_p" else f"{value:.3g}"
+        return _tell_p(value) if key == "adjusted_p" else f"{value:.3g}"
     return "" if value is None else str(value)
+
+
+def _tell_p(value):
+    """A p-value as in the terminal."""
+    if value is None:
+        return "-"
+    return "\u2264 0.001" if value <= 0.001 else f"{value:.2g}"
 
 
 def _importance(records):
@@ -196,19 +203,20 @@ def _plot(problem, feature, centers, fewest):
     known = ~np.isnan(values)
     if not known.any():
         return None
-    low, high = np.percentile(values[known], _RANGE)
-    if high <= low:
-        low, high = values[known].min(), values[known].max()
-    if high <= low:
-        low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, _N_BINS + 1)
+    edges = _edges(values[known])
+    low, high = edges[0], edges[-1]
+    is_percent = problem.preparation.sources[columns[0]] in problem.preparation.missing.percents
+
+    def tell(value):
+        return f"{short(100 * value)} %" if is_percent else short(value)
+
     rows = []
     for c, label in enumerate(labels):
         mine = values[known & (codes == c)]
         is_shown = mine.size >= fewest
         mine, center = (mine, centers[label]) if is_shown else (mine[:0], None)
         counts = np.histogram(np.clip(mine, low, high), edges)[0]
-        quartiles = np.percentile(mine, (25, 50, 75)).tolist() if mine.size else None
+        quartiles = [tell(q) for q in np.percentile(mine, (25, 50, 75))] if mine.size else None
         rows.append(
             {
                 "label": label,
@@ -218,7 +226,29 @@ def _plot(problem, feature, centers, fewest):
                 "missing": hide_few(int(((codes == c) & ~known).sum()), fewest == 1),
             }
         )
-    return {"kind": "histogram", "low": float(low), "high": float(high), "rows": rows}
+    # A bar of whole numbers stands for one of them: the axis names the first and the last.
+    half = 0.5 if edges.size < _N_BINS + 1 else 0.0
+    return {
+        "kind": "histogram",
+        "low": float(low),
+        "high": float(high),
+        "ends": [tell(low + half), tell(high - half)],
+        "rows": rows,
+    }
+
+
+def _edges(values):
+    """Where the bars of a histogram begin and end; whole numbers, if few, have a bar each."""
+    low, high = np.percentile(values, _RANGE)
+    if (values == np.round(values)).all():
+        low, high = np.floor(low), np.ceil(high)
+        if high - low < _N_BINS - 1:
+            return np.arange(low, high + 2) - 0.5
+    if high <= low:
+        low, high = values.min(), values.max()
+    if high <= low:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, _N_BINS + 1)
 
 
 def _correlations(problem, features):

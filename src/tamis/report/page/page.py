@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import re
 from collections.abc import Sequence
 from functools import cache, partial
 from os import PathLike
@@ -17,6 +17,7 @@ from tamis.comparison.attempts import attempt
 from tamis.models.files import write_atomically
 from tamis.report.page.content import clean, make_content
 from tamis.report.page.pictures import NONE, draw_pictures
+from tamis.report.page.words import short
 from tamis.report.questionnaire.page import security_policy
 from tamis.tables.errors import InputError
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
 
 
+# A percent sign stays on the line of its number.
+_LOOSE_PERCENT = re.compile(r"(?<=\d) %")
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
@@ -77,11 +80,12 @@ def write_report(
 
 def render(content: dict[str, Any], pictures: dict[str, Any]) -> str:
     """HTML of a content and its pictures."""
-    style, script = _own("report.css"), _own("report.js")
+    style, script = _own("report.css"), _own("report.js")  # no number with a percent sign in them
     policy = security_policy(script, style)
     own = {"pictures": pictures, "policy": policy, "style": style, "script": script}
     # Pictures hold names and labels, too.
-    return clean(_environment().get_template("report.html").render(**content, **own))
+    page = clean(_environment().get_template("report.html").render(**content, **own))
+    return _LOOSE_PERCENT.sub("\u00a0%", page)
 
 
 def read_evaluation(path: str | PathLike) -> dict[str, Any]:
@@ -111,7 +115,7 @@ def _environment():
     )
     environment.filters |= {
         "percent": _percent,
-        "short": _short,
+        "short": short,
         "score": lambda value: "-" if value is None else f"{value:.3f}",
         "range": lambda pair: "" if pair is None else f"{pair[0]:.3f} to {pair[1]:.3f}",
         "steps": _steps,
@@ -125,13 +129,6 @@ def _percent(share):
     if share is None:
         return "-"
     return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
-
-
-def _short(value):
-    """A number with four digits."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "-"
-    return f"{value:,.0f}" if abs(value) >= 10000 else f"{value:.4g}"
 
 
 def _steps(heights, width, height):

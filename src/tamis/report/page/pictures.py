@@ -75,7 +75,7 @@ def draw_pictures(
 def _draw_curve(comparison):
     from tamis.inspection import SparsityPathDisplay
 
-    figure, axes = _new_figure(6.4, 4.0)
+    figure, axes = _new_figure(4.8, 4.8)  # narrow enough for a phone: the legend is below
     SparsityPathDisplay.from_comparison(comparison, ax=axes)
     text = "Score against the number of features, one curve per method, with standard errors."
     picture = _as_svg(figure, "curve", text)

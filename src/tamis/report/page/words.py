@@ -39,6 +39,13 @@ def plural(n: float, word: str) -> str:
     return f"{count(n)} {word}{'' if count(n) == '1' else 's'}"
 
 
+def short(value: float | None) -> str:
+    """A number with four digits."""
+    if value is None or math.isnan(value):
+        return "-"
+    return f"{value:,.0f}" if abs(value) >= 10000 else f"{value:.4g}"
+
+
 def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     """The recommendation in a sentence for everyone, and what it rests on.
 

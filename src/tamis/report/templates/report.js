@@ -9,7 +9,7 @@
     for (const name in attributes || {}) element.setAttribute(name, attributes[name]);
     return element;
   };
-  const percent = (share, digits) => (100 * share).toFixed(digits) + " %";
+  const percent = (share, digits) => (100 * share).toFixed(digits) + "\u00a0%";
 
   // The curve.
   const curve = data.curve, method = at("method"), level = at("level");
@@ -53,7 +53,7 @@
     at("level-label").textContent = label;
     level.setAttribute("aria-valuetext", label + " features, score " + one.score.toFixed(3));
     let text = "Score " + one.score.toFixed(3) + " ± " + one.error.toFixed(3) + " (standard error)";
-    if (one.low !== null) text += "; simultaneous 95 % lower limit " + one.low.toFixed(3) + ", valid whichever model you pick.";
+    if (one.low !== null) text += "; simultaneous 95\u00a0% lower limit " + one.low.toFixed(3) + ", valid whichever model you pick.";
     if (one.decided !== null)
       text += " Models are compared when they decide by probability; with decisions by expected cost, as in the saved model and the confusion matrix, the score is "
         + one.decided.toFixed(3) + ".";

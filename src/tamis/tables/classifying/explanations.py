@@ -157,7 +157,7 @@ class Values:
         self.fills: dict[str, str] = {}
         if fills:
             pairs = zip(preparation.numbers, preparation.fill, strict=False)
-            self.fills = {name: _short(fill) for name, fill in pairs}
+            self.fills = {name: self._number(name, fill) for name, fill in pairs}
             self.fills |= preparation.replacements()
         self.sources: dict[str, dict[str, None]] = {}
         self.words: dict[str, Any] = {}
@@ -193,9 +193,14 @@ class Values:
         else:
             value = self.table.numeric[row, self.places[name]]
             if not np.isnan(value):
-                return _short(value)
+                return self._number(name, value)
             value = ""
         return f"{value} (missing, {self.fills[name]})".lstrip() if name in self.fills else value
+
+    def _number(self, name, value):
+        """A number, in percent if it was written in percent."""
+        is_percent = name in self.preparation.missing.percents
+        return f"{_short(round(100 * value, 9))} %" if is_percent else _short(value)
 
 
 def _second(predicted, probabilities):
