@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def tamis(*arguments: str) -> None:
     """Run the command; stops if it fails."""
-    if subprocess.run([sys.executable, "-m", "tamis.cli", *arguments], check=False).returncode:
+    if subprocess.run([sys.executable, "-m", "tamis", *arguments], check=False).returncode:
         raise SystemExit(f"tamis {' '.join(arguments)} failed: see above.")
 
 

@@ -73,7 +73,7 @@ class Session:
                 raise SystemExit("There is no block of Python above `<!-- output python -->`.")
             return f"```text\n{self.run(['-'], program[1], program[1])}\n```"
         words = shlex.split(command)
-        printed = self.run(["-m", "tamis.cli", *words[1:]], command)
+        printed = self.run(["-m", "tamis", *words[1:]], command)
         if what != command:
             lines = printed.splitlines()
             shown = lines[: int(what.rpartition(" ")[2])]

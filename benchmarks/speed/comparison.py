@@ -70,7 +70,9 @@ class Version:
         """Run `tamis fit`; returns CPU seconds, peak memory and the printed metrics."""
         with tempfile.TemporaryDirectory() as folder:
             run = Path(folder) / "run"
-            command = [self.python, "-m", "tamis.cli", "fit", table, "--target", "class"]
+            # Earlier commits have no `python -m tamis`.
+            call = "import sys; from tamis.cli import main; sys.exit(main())"
+            command = [self.python, "-c", call, "fit", table, "--target", "class"]
             command += ["--methods", methods, "--n-jobs", "1", "-o", run, "--json", *more]
             with (
                 open(Path(folder) / "out", "w+") as out,

@@ -72,7 +72,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 def call(*words):
     """Seconds of a command, and its peak of resident memory in MB."""
     start = time.perf_counter()
-    command = [sys.executable, "-c", MEASURE, sys.executable, "-m", "tamis.cli", *map(str, words)]
+    command = [sys.executable, "-c", MEASURE, sys.executable, "-m", "tamis", *map(str, words)]
     done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
     return time.perf_counter() - start, int(done.stdout) / 1024
 

@@ -14,7 +14,7 @@ from tamis.cli import main
 SCRIPT = Path(sys.executable).with_name("tamis")
 # Sources that PYTHONPATH names are not those that the script was installed with.
 INSTALLED = SCRIPT.exists() and not os.environ.get("PYTHONPATH")
-COMMAND = [str(SCRIPT)] if INSTALLED else [sys.executable, "-m", "tamis.cli"]
+COMMAND = [str(SCRIPT)] if INSTALLED else [sys.executable, "-m", "tamis"]
 RESULTS = ("model.json", "model.skops", "features.csv", "metrics.json", "report.html")
 
 

@@ -188,7 +188,7 @@ def test_a_page_is_one_file(described, tamis, tmp_path):
 @pytest.mark.slow
 def test_the_page_of_this_machine_logs_and_ends_with_ctrl_c(described, tmp_path):
     folder, digest = described
-    words = [sys.executable, "-m", "tamis.cli", "ask", str(folder), "--web"]
+    words = [sys.executable, "-m", "tamis", "ask", str(folder), "--web"]
     words += ["--log", str(tmp_path / "log")]
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ

@@ -57,7 +57,7 @@ def test_the_difference_from_cross_validation_is_told(run_folder, new, evaluate,
     assert compared["difference"] == pytest.approx(difference)
     code, out, _ = tamis("evaluate", run_folder, new)
     assert code == 0 and compared["sentence"] in out
-    assert "the honest" in out and "calibration: Brier score" in out
+    assert "the honest score" in out and "calibration: Brier score" in out
 
 
 def test_a_recalibrated_model_is_not_compared_with_the_score_before(

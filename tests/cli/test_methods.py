@@ -27,7 +27,7 @@ def test_the_table_has_lines_of_text_width(tamis):
 
 @pytest.mark.slow
 def test_a_process_prints_a_table():
-    words = [sys.executable, "-m", "tamis.cli", "methods"]
+    words = [sys.executable, "-m", "tamis", "methods"]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "primal-dual" in done.stdout and "600 s" in done.stdout and done.stderr == ""
     assert max(map(len, done.stdout.splitlines())) <= 99

@@ -35,7 +35,7 @@ def test_the_column_of_names_is_the_only_one_with_its_name(run_folder, new, tabl
 
 @pytest.mark.slow
 def test_a_process_writes_the_same_as_a_file_and_on_standard_output(run_folder, new, tmp_path):
-    words = [sys.executable, "-m", "tamis.cli", "predict", run_folder, new]
+    words = [sys.executable, "-m", "tamis", "predict", run_folder, new]
     printed = subprocess.run(words, capture_output=True, text=True, check=True)
     path = tmp_path / "out.csv"
     written = subprocess.run([*words, "-o", path], capture_output=True, text=True, check=True)

@@ -147,14 +147,16 @@ def choose_drawn(
 
 
 def without_twins(
-    scores: NDArray, twins: NDArray[np.intp], errors: Counted | Drawn, tolerance: float
+    scores: NDArray, twins: NDArray[np.intp], errors: Counted | Drawn | PerFold, tolerance: float
 ) -> NDArray[np.float64]:
     """Scores; minus infinity for candidates that are not clearly better than their twins."""
+    assert not isinstance(errors, PerFold)
     scores = scores.copy()
-    for one in np.flatnonzero(twins >= 0):
-        ahead = scores[one] - scores[twins[one]]
+    for one in np.flatnonzero(twins >= 0).tolist():
+        twin = int(twins[one])
+        ahead = scores[one] - scores[twin]
         # The error is computed for the few that are ahead by more than the tolerance.
-        if ahead <= tolerance + _ROUNDING or ahead <= errors.between(one, twins[one]) + _ROUNDING:
+        if ahead <= tolerance + _ROUNDING or ahead <= errors.between(one, twin) + _ROUNDING:
             scores[one] = -np.inf
     return scores
 

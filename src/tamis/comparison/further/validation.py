@@ -199,10 +199,10 @@ def compare_scores(here, there):
     overlap = low <= high_there and low_there <= high
     expected = f"{there['score']:.3f}"
     if f"{abs(difference):.3f}" == "0.000":
-        sentence = f"the same as the honest {expected} of tamis fit"
+        sentence = f"the same as the honest score {expected} of tamis fit"
     else:
         side = "below" if difference < 0 else "above"
-        sentence = f"{abs(difference):.3f} {side} the honest {expected} of tamis fit"
+        sentence = f"{abs(difference):.3f} {side} the honest score {expected} of tamis fit"
     sentence += "; the intervals overlap" if overlap else "; the intervals do not overlap"
     return {
         "score": float(there["score"]),
