@@ -342,14 +342,26 @@ def test_true_probabilities_are_calibrated():
 @pytest.mark.parametrize(
     ("score", "interval", "sentence"),
     [
-        (0.89, (0.85, 0.93), "0.040 below the honest 0.930 of tamis fit; the intervals overlap"),
+        (
+            0.89,
+            (0.85, 0.93),
+            "0.040 below the honest score 0.930 of tamis fit; the intervals overlap",
+        ),
         (
             0.80,
             (0.75, 0.85),
-            "0.130 below the honest 0.930 of tamis fit; the intervals do not overlap",
+            "0.130 below the honest score 0.930 of tamis fit; the intervals do not overlap",
         ),
-        (0.93, (0.90, 0.95), "the same as the honest 0.930 of tamis fit; the intervals overlap"),
-        (0.95, (0.94, 0.99), "0.020 above the honest 0.930 of tamis fit; the intervals overlap"),
+        (
+            0.93,
+            (0.90, 0.95),
+            "the same as the honest score 0.930 of tamis fit; the intervals overlap",
+        ),
+        (
+            0.95,
+            (0.94, 0.99),
+            "0.020 above the honest score 0.930 of tamis fit; the intervals overlap",
+        ),
     ],
 )
 def test_the_sentence(score, interval, sentence):
