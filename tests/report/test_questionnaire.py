@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import product
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,9 @@ from tamis import (
     TableClassifier,
 )
 from tamis.report.questionnaire.conversation import Questionnaire
+from tamis.report.questionnaire.engines import refuse_rows
 from tamis.tables import InputError
+from tamis.tables.errors import NotReadable
 from tests.quick import few_quick, quick_pairs
 from tests.report.forms import ESTIMATORS, FOREST, SUMS, converse, model, random_answer, table
 from tests.tables.tables import table_classifier
@@ -54,6 +57,14 @@ def test_a_conversation_predicts_as_the_model_does(name, options, prevalence):
         assert talk.outcome().label == labels[0]
         shares = predicted(found, [given(talk)], talk.prevalence.shares)[1]
         assert_allclose(talk.probabilities(), shares[0], atol=1e-12)
+
+
+def test_a_model_of_a_family_without_a_form_is_refused():
+    other = SimpleNamespace(
+        classes_=np.array(["ill", "well"])
+    )  # neither sums, weights nor a policy
+    with pytest.raises(NotReadable, match="no sums over features"):
+        Questionnaire(replace(model("logistic"), estimator=other))
 
 
 def completions(found, talk, rng, n_random=60):

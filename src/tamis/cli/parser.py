@@ -2,7 +2,7 @@
 
 import argparse
 
-from tamis import __version__
+from tamis import __version__, models
 from tamis.cli import argument_types
 from tamis.cli.ask_options import add_ask, add_conversation, add_refer
 from tamis.cli.fit_options import ABOUT, add_fit, add_no_report
@@ -176,7 +176,8 @@ def _add_explain(commands):
 def _add_export(commands):
     parser = _command(commands, "export", "write the model in another format")
     parser.add_argument("run", metavar="RUN", help=_RUN)
-    formats = ("json", "skops", "onnx", "sql", "python", "spreadsheet", "html", "card")
+    others = [name[len("export_") :] for name in models.__all__ if name.startswith("export_")]
+    formats = ("json", "skops", *others, "html", "card")
     parser.add_argument("--to", choices=formats, required=True, help="format to write")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write")
     add_conversation(parser, where="html: ")

@@ -204,7 +204,10 @@ def _draw(model, fields):
 
 
 def refuse_rows(model: TableModel, done: str) -> None:
-    """Raise NotReadable for a model that compares whole rows, which cannot be `done`."""
+    """Raise NotReadable for a model that is not made of one feature at a time, for what is `done`.
+
+    Those of the primal-dual family with the l1 distance are no sums, but have weights.
+    """
     kind = type(model.estimator).__name__
     if kind.startswith("Landmark"):
         raise NotReadable(f"landmarks compare whole rows, so they cannot be {done}.")
@@ -212,6 +215,8 @@ def refuse_rows(model: TableModel, done: str) -> None:
         raise NotReadable(
             f"the kernel head of this panel compares whole rows, so it cannot be {done}."
         )
+    if not (model.asks or hasattr(model.estimator, "weights_") or make_terms(model)):
+        raise NotReadable(f"the decisions of {kind} are no sums over features: not {done}.")
 
 
 def make_engine(
