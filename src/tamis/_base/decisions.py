@@ -94,7 +94,10 @@ class DecisionMixin:
         -------
         probabilities : ndarray of shape (n_samples, n_classes)
         """
-        return like_input(softmax(self._decisions(X)), X)
+        return like_input(self._probabilities(X), X)
+
+    def _probabilities(self, X):
+        return softmax(self._decisions(X))
 
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Logarithms of `predict_proba`.

@@ -118,6 +118,20 @@ def sparse_keys(data, indices, indptr, RT, is_angle):
 
 
 @compiled
+def dense_norms(X):
+    """Norms of the rows."""
+    n, d = X.shape
+    out = np.empty(n)
+    for i in range(n):
+        row = X[i]
+        total = 0.0
+        for j in range(d):
+            total += row[j] * row[j]
+        out[i] = math.sqrt(total)
+    return out
+
+
+@compiled
 def _sum_all(data, indices, start, stop, RT, k, sign):
     total = 0.0
     p = start
@@ -129,3 +143,14 @@ def _sum_all(data, indices, start, stop, RT, k, sign):
         difference = x - sign * RT[j, k]
         total += difference * difference
     return total
+
+
+@compiled
+def dense_region_sums(X, region, n_regions):
+    """Sums of the rows of each region, (n_regions, n_features); rows in region -1 are ignored."""
+    sums = np.zeros((n_regions, X.shape[1]))
+    for i in range(X.shape[0]):
+        if region[i] >= 0:
+            for j in range(X.shape[1]):
+                sums[region[i], j] += X[i, j]
+    return sums

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from numbers import Integral
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -104,16 +104,5 @@ class FittedLandmarks(RecordMixin, DecisionMixin, ClassifierMixin, TamisEstimato
         check_is_fitted(self, self._fitted_attribute)
         return order_by_score(np.where(self.support_, self.feature_importances_, -1.0))
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities of the classes, in the order of `classes_`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-        """
+    def _probabilities(self, X):
         return self._shares(self._check_X(X))

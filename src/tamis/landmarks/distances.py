@@ -21,7 +21,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
-from tamis.landmarks._distance_kernels import dense_keys, sparse_keys
+from tamis.landmarks._distance_kernels import (
+    dense_keys,
+    dense_norms,
+    dense_region_sums,
+    sparse_keys,
+)
 
 DISTANCES = ("euclidean", "angle")
 
@@ -32,7 +37,7 @@ def row_norms(X: Matrix) -> NDArray[np.float64]:
         n_rows = X.shape[0]
         owner = np.repeat(np.arange(n_rows), np.diff(X.indptr))
         return np.sqrt(np.bincount(owner, X.data * X.data, n_rows))
-    return np.sqrt(np.cumsum(X * X, axis=1)[:, -1])
+    return dense_norms(X)
 
 
 def prepare(X, distance: str):
@@ -89,10 +94,13 @@ def region_means(P: Matrix, region: NDArray, centers: NDArray) -> NDArray[np.flo
     """
     K = centers.shape[0]
     count = np.bincount(region[region >= 0], minlength=K)
-    rows = np.flatnonzero(region >= 0)
-    members = sparse.csr_array((np.ones(rows.size), (region[rows], rows)), (K, P.shape[0]))
-    sums = members @ P  # rows are added in order
-    means = (sums.toarray() if is_sparse(sums) else sums) / np.maximum(count, 1)[:, None]
+    if is_sparse(P):
+        rows = np.flatnonzero(region >= 0)
+        members = sparse.csr_array((np.ones(rows.size), (region[rows], rows)), (K, P.shape[0]))
+        sums = (members @ P).toarray()  # rows are added in order
+    else:
+        sums = dense_region_sums(P, region, K)
+    means = sums / np.maximum(count, 1)[:, None]
     return np.where(count[:, None] > 0, means, centers)
 
 

@@ -65,18 +65,9 @@ class PrimalDualPath(Path):
         return self._records[level]["selected"]
 
     def decisions(self, X: Matrix, places: slice = slice(None)) -> NDArray[np.float64]:
-        """Decisions of some levels, from one product with the union of their features.
+        """Decisions of some levels, (n_levels, n_rows, n_classes); see `tamis.paths.path.Path`.
 
-        Parameters
-        ----------
-        X : {ndarray, sparse array} of shape (n_rows, n_columns)
-            Validated samples.
-        places : slice
-            Places of the levels; all of them by default.
-
-        Returns
-        -------
-        decisions : ndarray of shape (n_levels, n_rows, n_classes)
+        They come from one product with the union of the features.
         """
         records = [self._with_head(record) for record in self._records[places]]
         fitted, n_classes = self._template, len(self.classes)

@@ -176,7 +176,7 @@ def read_table(
         sheet=sheet,
         transpose=transpose,
         as_written=[name for name in in_words if name is not None],
-        drop=wishes.drop,
+        drop=list(wishes.drop),
         missing=wishes.missing_words.spellings,
         max_size=max_size,
         keep_rows=keep_rows,
