@@ -186,3 +186,16 @@ def test_unknown_categories_are_told_as_predict_does(tmp_path, capsys):
         assert main([command, model, new]) == 0
         told.append(unwrapped(capsys.readouterr().err).partition("2 of 2 rows are unlike")[2])
     assert told[0] == told[1] and "'Red' (1; training had 'red')" in told[1]
+
+
+def test_values_of_percent_columns_are_percents(tmp_path, table):
+    rows = [
+        [r[0], *(f"{10 * float(v or 3):.0f}%" for v in r[1:3]), *r[3:]] for r in make_rows(60, 0)
+    ]
+    data = write_csv(tmp_path / "percents.csv", HEADER, rows)
+    model = make_model(data, "panel", tmp_path / "model.json")
+    rows[0][2] = ""
+    told = table("explain", model, write_csv(tmp_path / "new.csv", HEADER, rows))
+    values = {(row["row"], row["feature"]): row["value"] for row in told}
+    assert values["1", "dose"].startswith("(missing, ") and values["1", "dose"].endswith(" %)")
+    assert values["2", "dose"] == rows[1][2].replace("%", " %")

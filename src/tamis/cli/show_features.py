@@ -21,14 +21,14 @@ _NAME, _CLASS = 20, 12
 _FREQUENCIES = ("frequency", "frequency_with_substitutes")
 
 
-def show_features(records, guarantees, limit=15, *, is_balanced=True, is_saved=True):
+def show_features(records, guarantees, limit=15, *, percents=(), is_balanced=True, is_saved=True):
     """Lines about the features of a model, best first, and what is known about them.
 
     A feature of several columns has one line per category.
 
     `records`: the features; `guarantees`: statements about them, of `metrics.json`; `limit`:
-    features that are shown; `is_balanced`: whether losses are of balanced accuracy; `is_saved`:
-    whether there is a file that has all features.
+    features that are shown; `percents`: columns that are shown in percent; `is_balanced`: whether
+    losses are of balanced accuracy; `is_saved`: whether there is a file that has all features.
     """
     if not records:
         return ["The model uses no feature."]
@@ -43,7 +43,8 @@ def show_features(records, guarantees, limit=15, *, is_balanced=True, is_saved=T
     for record, cells in zip(records, told, strict=False):
         centers = record["centers"]
         is_single = not any(isinstance(centers.get(c), dict) for c in classes)
-        middle = [_number(centers.get(c), ".4g") if is_single else "" for c in classes]
+        tell = _percent if record.get("source") in percents else _center
+        middle = [tell(centers.get(c)) if is_single else "" for c in classes]
         rows.append([record["feature"], *middle, *cells])
         if not is_single:
             rows += _category_rows(centers, classes, len(numbers))
@@ -73,6 +74,14 @@ def _numbers(record, halves, tested):
 
 def _number(value, form):
     return "" if value is None else format(value, form)
+
+
+def _center(value):
+    return _number(value, ".4g")
+
+
+def _percent(value):
+    return "" if value is None else f"{100 * value:.3g} %"
 
 
 def _shown_classes(records, numbers):

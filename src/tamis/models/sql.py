@@ -130,7 +130,8 @@ def make_sql(model: Any, table: str = "data") -> str:
         *(f"{value} AS {_name(name)}" for value, name in zip(values, results, strict=True)),
     ]
     lines = [
-        f"-- A model of tamis: {type(estimator).__name__}. It predicts the rows of the table {source}.",
+        f"-- A model of tamis: {type(estimator).__name__}. "
+        f"It predicts the rows of the table {source}.",
         "-- For SQLite, DuckDB and PostgreSQL; SQL Server and Oracle have no LIMIT.",
         *([f"-- {' '.join(tell_assumed(model).split())}."] if is_table else []),
         "-- All columns of the table are available in the last SELECT: add those that you want.",

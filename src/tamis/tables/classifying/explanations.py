@@ -170,7 +170,7 @@ class Values:
         self.fills: dict[str, str] = {}
         if fills:
             pairs = zip(preparation.numbers, preparation.fill, strict=False)
-            self.fills = {name: _short(fill) for name, fill in pairs}
+            self.fills = {name: self._number(name, fill) for name, fill in pairs}
             self.fills |= preparation.replacements()
         self.sources: dict[str, dict[str, None]] = {}
         self.words: dict[str, Any] = {}
@@ -197,6 +197,11 @@ class Values:
             return self._one(row, names[0])
         return "; ".join(f"{name}={self._one(row, name)}" for name in names)
 
+    def _number(self, name, value):
+        """A number, in percent where training had percent signs."""
+        is_percent = name in self.preparation.missing.percents
+        return f"{_short(100 * value)} %" if is_percent else _short(value)
+
     def _one(self, row, name):
         if name in self.table.others:
             value = self.table.others[name][row]
@@ -206,7 +211,7 @@ class Values:
         else:
             value = self.table.numeric[row, self.places[name]]
             if not np.isnan(value):
-                return _short(value)
+                return self._number(name, value)
             value = ""
         return f"{value} (missing, {self.fills[name]})".lstrip() if name in self.fills else value
 
