@@ -30,5 +30,5 @@ def test_a_loss_has_a_unit_and_p_values_are_not_rounded_to_the_level(is_balanced
 
 def test_centers_of_percent_columns_are_percents():
     record = RECORD | {"source": "LVEF %", "centers": {"ill": 0.5178, "well": 0.4381}}
-    assert "51.8 %     43.8 %" in show_features([record], {}, percents=["LVEF %"])[1]
-    assert "0.5178     0.4381" in show_features([record], {})[1]
+    assert "51.8 %  43.8 %" in show_features([record], {}, percents=["LVEF %"])[1]
+    assert "0.5178  0.4381" in show_features([record], {})[1]

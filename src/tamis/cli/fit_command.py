@@ -58,8 +58,6 @@ def run(options):
             comparison = replace(comparison, why_stopped="stopped")
     if comparison.why_stopped or comparison.n_left:
         _say_how_to_resume(comparison, folder)
-    if folder is None:
-        say("Nothing was saved because -o RUN was not given.")
     return 1 if comparison.why_stopped or comparison.recommended is None else 0
 
 
