@@ -69,3 +69,18 @@ def test_a_decimal_comma_in_an_answer_gets_a_hint():
         field.read("5,2")
     with pytest.raises(ValueError, match=r"got 'a,2'.$"):
         field.read("a,2")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("fit", "--maxfeatures", "3"), "did you mean --max-features? (see tamis fit --help)"),
+        (("fit", "x.csv", "--method", "panel"), "did you mean --methods? (see tamis fit --help)"),
+        (("fit", "--methods", "pannel"), "Did you mean panel?"),
+        (("fitt",), "did you mean fit? (see tamis --help)"),
+        (("export", "run", "--to", "cards", "-o", "x"), "did you mean card? (see tamis export"),
+        (("fit", "--zzz"), "unrecognized arguments: --zzz (see tamis fit --help)"),
+    ],
+)
+def test_the_nearest_name_is_suggested(refuses, words, told):
+    assert told in refuses(*words)
