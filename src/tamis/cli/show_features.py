@@ -16,8 +16,8 @@ __all__ = ["show_features"]
 _MOST_CLASSES = 6
 _MOST_CATEGORIES = 8
 _MOST_SWAPS = 3
-# Columns that a name has at least, and of a class.
-_NAME, _CLASS = 20, 12
+# Columns that a name has at least (a longer one may have a line of its own), and of a class.
+_NAME, _CLASS = 16, 12
 _FREQUENCIES = ("frequency", "frequency_with_substitutes")
 
 
@@ -38,7 +38,8 @@ def show_features(records, guarantees, limit=15, *, percents=(), is_balanced=Tru
     numbers.append("adjusted p" if tested else "q-value")
     told = [_numbers(record, halves, tested) for record in records[:limit]]
     classes = _shown_classes(records[:limit], numbers)
-    header = ["feature", *(shorten(c, _CLASS) for c in classes), *numbers]
+    width = _class_width(records[:limit], classes, numbers)
+    header = ["feature", *(shorten(c, width) for c in classes), *numbers]
     rows = []
     for record, cells in zip(records, told, strict=False):
         centers = record["centers"]
@@ -95,6 +96,13 @@ def _shown_classes(records, numbers):
     ]
     taken = sum(width + 2 for width in (*widths, *map(len, numbers)))
     return classes if taken + _NAME <= WIDTH else []
+
+
+def _class_width(records, classes, numbers):
+    """Columns that the name of a class may take: those that names of features leave."""
+    longest = max(span(record["feature"]) for record in records)
+    taken = min(longest, 2 * _NAME) + sum(len(name) + 2 for name in numbers)
+    return max(_CLASS, (WIDTH - taken) // max(len(classes), 1) - 2)
 
 
 def _lay_out(header, rows, aside):
