@@ -34,9 +34,12 @@ _KERNELS = {
 def tell_estimate(start):
     """The estimated time of a comparison, in words.
 
-    `start`: tasks, seconds per task and method, and number of processes.
+    `start`: tasks, those that are done already, seconds per task and method, and number of
+    processes.
     """
-    tasks = start.plan.tasks
+    tasks = [task for task in start.plan.tasks if task.key not in start.done]
+    if not tasks:
+        return "all results are there already; only the model and its description are made again"
     total = sum(start.seconds[task.method] for task in tasks) / start.n_jobs
     total += max(start.seconds[task.method] for task in tasks)  # the final model, at most
     total += _DESCRIBING + (_STARTING if start.n_jobs > 1 else 0.0)
