@@ -26,7 +26,8 @@ install = index=$${PIP_INDEX_URL:-$$($(1)/bin/python -m pip config get global.in
 .PHONY: browser demo java test test-slow test-all test-only test-pythons test-spark lint docs bench bench-cells bench-accuracy bench-papers bench-guarantees bench-scale clean
 
 demo: $(DEMO_STAMP)
-	$(BIN)/tamis fit
+	$(BIN)/tamis fit -o demo
+	@echo "Open demo/report.html in a browser."
 
 test: lint test-only
 

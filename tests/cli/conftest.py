@@ -79,7 +79,7 @@ def make_rows(n_rows, seed, labels=("well", "ill")):
 def make_model(data, method, path, **options):
     """A model of one method on all columns, as a file."""
     dataset = read_table(data, "y", drop=["name"], **options)
-    preparation, encoded = lay_out(dataset.columns, dataset.kinds)
+    preparation, encoded = lay_out(dataset.columns, dataset.kinds, missing=dataset.missing)
     preparation = preparation.learn(encoded)
     X = preparation.finish(encoded, impute=method != "datum-wise")
     members = {}

@@ -73,12 +73,13 @@ def test_a_conversation_asks_and_concludes(described, answers, tamis, tmp_path):
 
 def test_unavailable_undone_unusual_and_wrong_answers(described, answers, tamis, tmp_path):
     folder, _ = described
-    answers("old", "", "130", "95", "n", "?", "u", "u", "?", "?", "?", "?")
+    answers("old", "", "130", "95", "40", "n", "?", "u", "u", "?", "?", "?", "?")
     code, out, _ = tamis("ask", folder, "--log", tmp_path / "log")
     assert code == 0
     assert "expected a number, got 'old'" in out and "expected at most 120" in out
     assert "Enter a value, or ?" in out
-    assert out.count("above all training values (10 to 90). Is it correct?") == 1
+    assert out.count("above all training values (10 to 90). Is it correct?") == 2
+    assert out.count("Answer y or n.") == 1
     assert "Undone: " in out and "There is nothing to undo." in out
     record = json.loads((tmp_path / "log").read_text())
     assert [step["value"] for step in record["answers"]] == [None] * 3

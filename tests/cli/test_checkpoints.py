@@ -1,6 +1,7 @@
 """Checkpoints that were damaged or changed: named, thrown away, and computed again."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -33,6 +34,18 @@ def copy(finished, data, tmp_path):
     run, found = finished
     shutil.copytree(run, tmp_path / "run")
     return ["fit", data, "--target", "y", *FAST, "-o", tmp_path / "run"], tmp_path / "run", found
+
+
+def test_a_finished_run_that_is_repeated_says_so(copy, tamis):
+    words, run, found = copy
+    code, _, err = tamis(*words)
+    assert code == 0 and outcome(run) == found
+    assert "all results are there already; only the model and its description" in err
+    assert ": done" not in err and "about" not in err
+    next(run.glob("checkpoints/*.npz")).unlink()
+    err = tamis(*words)[2]
+    assert re.search(r"about \d+ s on 1 core", err)
+    assert err.count(": done") == 1
 
 
 def flip(path):

@@ -1,5 +1,6 @@
 import csv
 import json
+import os
 import sqlite3
 import subprocess
 import sys
@@ -88,7 +89,27 @@ def test_a_python_file_without_input_says_how_to_use_it(models, tmp_path, tamis)
     done = subprocess.run(
         [sys.executable, path], stdin=subprocess.DEVNULL, capture_output=True, text=True
     )
-    assert done.returncode == 1 and done.stderr == f"no input: python {path} < rows.csv\n"
+    assert done.returncode == 1 and done.stderr == f"no input: python {path} rows.csv\n"
+
+
+def test_the_program_of_a_python_file_takes_a_file_and_a_reader_may_leave(
+    models, new, tmp_path, tamis
+):
+    path = tmp_path / "model.py"
+    assert tamis("export", models["centers"], "--to", "python", "-o", path)[0] == 0
+    call = [sys.executable, path, new]
+    done = subprocess.run(call, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout.count("\n") == 42
+    with open(new, encoding="utf-8") as rows:
+        piped = subprocess.run(call[:2], stdin=rows, capture_output=True, text=True)
+    assert piped.stdout == done.stdout
+    gone, here = os.pipe()
+    os.close(gone)  # nobody reads
+    left = subprocess.run(call, stdout=here, stderr=subprocess.PIPE, text=True)
+    os.close(here)
+    assert left.stderr == ""
+    done = subprocess.run([*call[:2], "nope.csv"], capture_output=True, text=True)
+    assert done.returncode == 1 and "nope.csv" in done.stderr and "Traceback" not in done.stderr
 
 
 def test_a_query_predicts_the_same(models, new, tmp_path, tamis, table):

@@ -57,6 +57,12 @@ def test_a_recommended_model_that_can_be_read_is_said_to_be(run_folder, tmp_path
     assert "the recommended model can be read already; this is the same model" in err
 
 
+def test_more_features_than_any_model_has_are_no_surprise(run_folder, tmp_path, tamis):
+    words = ["pick", run_folder, "--no-report", "-o", tmp_path / "x", "--n-features"]
+    assert "the largest model of centers has 4 features" in tamis(*words, "99999999")[2]
+    assert "the largest model" not in tamis(*words, "4")[2]
+
+
 def test_a_fit_without_a_folder_says_at_the_start_that_nothing_is_saved(small, tamis):
     code, _, err = tamis("fit", small, *SMALL)
     assert code == 0 and "nothing will be saved, because -o RUN is not given" in err
@@ -69,3 +75,30 @@ def test_a_decimal_comma_in_an_answer_gets_a_hint():
         field.read("5,2")
     with pytest.raises(ValueError, match=r"got 'a,2'.$"):
         field.read("a,2")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("fit", "--maxfeatures", "3"), "did you mean --max-features? (see tamis fit --help)"),
+        (("fit", "x.csv", "--method", "panel"), "did you mean --methods? (see tamis fit --help)"),
+        (("fit", "--methods", "pannel"), "Did you mean panel?"),
+        (("fitt",), "did you mean fit? (see tamis --help)"),
+        (("export", "run", "--to", "cards", "-o", "x"), "did you mean card? (see tamis export"),
+        (("fit", "--zzz"), "unrecognized arguments: --zzz (see tamis fit --help)"),
+    ],
+)
+def test_the_nearest_name_is_suggested(refuses, words, told):
+    assert told in refuses(*words)
+
+
+def test_a_run_that_does_not_exist_is_answered_with_those_that_do(run_folder, new, refuses):
+    told = refuses("predict", f"{run_folder}n", new)
+    assert "does not exist; name the folder of a `tamis fit`" in told
+    assert f"(here: {run_folder}" in told
+
+
+def test_an_export_over_a_file_says_so(run_folder, tmp_path, tamis):
+    words = ["export", run_folder, "--to", "sql", "-o", tmp_path / "model.sql"]
+    assert tamis(*words)[1].startswith("written: ")
+    assert tamis(*words)[1].startswith("replaced: ")

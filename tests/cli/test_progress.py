@@ -33,9 +33,9 @@ def test_preparation_is_counted_once_and_where_kernels_are_needed(tmp_path, monk
 
 def test_the_estimate_includes_the_preparation_and_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    task = SimpleNamespace(method="medians")
+    task = SimpleNamespace(method="medians", key="k")
     plan = SimpleNamespace(tasks=[task] * 4)
-    start = SimpleNamespace(plan=plan, seconds={"medians": 10.0}, n_jobs=2, n_values=100)
+    start = SimpleNamespace(plan=plan, seconds={"medians": 10.0}, n_jobs=2, n_values=100, done=())
     assert progress.tell_estimate(start) == "about 34 s on 2 cores"
     start.n_values = 10**7
     told = "about 37 s on 2 cores (first run on this machine: 3 s of preparation)"

@@ -225,8 +225,12 @@ def test_another_size_is_of_the_same_method_and_folders_may_begin_with_a_dash(mo
     monkeypatch.setattr("tamis.cli.show_next._can_be_asked", lambda model: False)
     lines = show_next(metrics, "-picked", None, "-run")
     assert lines[0].startswith("next: tamis predict ./-picked new.csv")
-    command = "tamis pick ./-run --method panel --n-features 3 -o ./-run3"
+    command = "tamis pick ./-run --method panel --n-features 3 -o ./-run-3"
     assert command in " ".join(lines)
+    assert "--readable" not in " ".join(lines)
+    metrics["readable"] = {"best": {"method": "panel"}}
+    lines = show_next(metrics, "-picked", None, "-run")
+    assert "tamis pick ./-run --readable -o ./-run-readable" in lines[1]
     model["recommended"] = True
     assert "--method" not in " ".join(show_next(metrics, "-picked", None, "-run"))
 
@@ -254,10 +258,10 @@ def test_the_next_commands_work(run, monkeypatch, capsys):
     said = capsys.readouterr().out
     size = commands[2][commands[2].index("--n-features") + 1]
     assert f"PICKED: {size} features (" in said
-    assert (folder / f"a 'run'{size}" / "model.json").exists()
+    assert (folder / f"a 'run'-{size}" / "model.json").exists()
     again = call_here("fit", data, *FAST, "-o", folder / "a 'run'")[1]
     other = shlex.split(again.splitlines()[-1])[-1]
-    assert other.endswith(f"a 'run'{size}b")  # the first is taken
+    assert other.endswith(f"a 'run'-{size}b")  # the first is taken
 
 
 def test_failed_skipped_and_unfinished_methods_are_named(run):

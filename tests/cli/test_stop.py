@@ -223,7 +223,7 @@ def test_out_of_time_among_the_permutations_is_told(words, tmp_path, tamis, tick
 
 def test_without_a_folder_nothing_is_kept(words, tamis, ticking):
     code, _, err = tamis(*words, "--n-jobs", 1, "--max-seconds", 2.5)
-    assert code == 0 and err.endswith("Nothing was saved because -o RUN was not given.\n")
+    assert code == 0 and "Nothing was saved" not in err  # it was said at the start
 
 
 def disk_with_room_for(n_files):

@@ -660,18 +660,16 @@ def few_events(n_rows, n_columns, **options):
 def test_few_events_for_many_features_are_noted_with_the_rows_that_would_be_needed():
     (check,) = few_events(60, 40)
     assert check.severity == "note"
-    assert "12 rows of class 1, the rarest, for 40 candidate features: 0.3 for each" in (
-        check.sentence
+    assert check.sentence.startswith("12 rows of class 1, the rarest, are few for 40 candidate f")
+    assert check.sentence.endswith(
+        "there are 60. Expect other features and scores in another sample."
     )
-    needed = int(re.search(r"needs about ([\d,]+) rows", check.sentence)[1].replace(",", ""))
-    assert needed > 1000
+    needed = re.search(r"need about ([\d,]+)00 rows", check.sentence)[1]  # two digits
+    assert int(needed.replace(",", "")) > 10
     (grouped,) = few_events(60, 40, groups=np.arange(60) % 30)
-    assert "12 rows of class 1, the rarest, worth about 6 independent rows, for 40 c" in (
-        grouped.sentence
-    )
-    assert "independent rows, " in grouped.sentence and "are worth about 30." in grouped.sentence
+    assert "independent rows (Riley's criteria); those here are worth 30." in grouped.sentence
     (weighted,) = few_events(60, 40, sample_weight=np.repeat([1.0, 3.0], 30))
-    assert "12 rows of class 1, the rarest, worth about 10 independent" in weighted.sentence
+    assert re.search(r"those here are worth 4\d\.", weighted.sentence)
 
 
 def test_enough_events_are_not_noted_and_wide_tables_never():

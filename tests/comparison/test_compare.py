@@ -14,6 +14,7 @@ from scipy import sparse
 
 from tamis import TableClassifier, compare, load_model, rank_features_by_class, read_table
 from tamis.comparison import Callback
+from tamis.comparison.checks.check import Check
 from tamis.comparison.methods.baselines import find_method
 
 FAST = {"methods": ["centers", "most-frequent"], "cv": 3, "repeats": 1}
@@ -147,7 +148,10 @@ def test_another_point_of_the_curve(found):
 def test_notebooks_show_the_recommendation(found):
     page = found._repr_html_()
     assert "sparse centers, means" in page and "<table>" in page
-    assert "data: sparse centers, means, " in repr(found)
+    assert repr(found).startswith("Comparison(sparse centers, means, ")
+    assert "warning" not in repr(replace(found, checks=[]))
+    warned = replace(found, checks=[Check("chance", "warning", "A.", "B.")])
+    assert repr(warned).endswith("; 1 warning, see .checks)")
 
 
 def test_names_are_escaped_in_notebooks():

@@ -6,6 +6,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -245,3 +246,15 @@ def test_free_text_is_no_formula(tmp_path):
     model = table_classifier("centers")
     with pytest.raises(InputError, match="'review' is free text, whose words a formula cannot"):
         export_sql(model, tmp_path / "model.sql")
+
+
+def test_a_query_says_what_it_reads_and_what_its_probabilities_stand_for():
+    model = linear_table(next(iter(LINEAR)))
+    shares = np.arange(1, model.classes_.size + 1) / (model.classes_.size + 1) / 2
+    classes = np.array([f"a\nSELECT {c}" for c in range(model.classes_.size)], dtype=object)
+    text = make_sql(replace(model, frequencies=shares))
+    assert text.startswith("-- A model of tamis: ") and 'rows of the table "data".' in text
+    assert "-- For SQLite, DuckDB and PostgreSQL;" in text
+    assert "-- probabilities are for equally frequent classes (in training: " in text
+    model.estimator.classes_ = classes
+    assert "\nSELECT 0" not in make_sql(replace(model, frequencies=shares)).split("WITH")[0]

@@ -155,6 +155,7 @@ def test_the_program_of_a_python_file_has_headings_of_one_column_each(tmp_path, 
     out = io.StringIO()
     monkeypatch.setattr(sys, "stdin", io.StringIO(X[:3].to_csv(index=False)))
     monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "argv", ["model.py"])
     runpy.run_path(str(tmp_path / "model.py"), run_name="__main__")
     header = out.getvalue().splitlines()[0].split(",")
     assert header == ["prediction", "x", "tamis_prediction", "p_a", "p_b", "p_c"]

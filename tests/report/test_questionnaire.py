@@ -60,11 +60,9 @@ def test_a_conversation_predicts_as_the_model_does(name, options, prevalence):
 
 
 def test_a_model_of_a_family_without_a_form_is_refused():
-    other = SimpleNamespace(
-        classes_=np.array(["ill", "well"])
-    )  # neither sums, weights nor a policy
+    found = replace(model("logistic"), estimator=SimpleNamespace())
     with pytest.raises(NotReadable, match="no sums over features"):
-        Questionnaire(replace(model("logistic"), estimator=other))
+        refuse_rows(found, "asked")
 
 
 def completions(found, talk, rng, n_random=60):

@@ -43,7 +43,8 @@ def test_cells_become_columns_of_their_kinds(path):
     assert data.kinds == {"color": "categorical", "flag": "categorical"}
     assert data.columns.others["flag"][:2].tolist() == ["TRUE", "FALSE"]
     assert data.y.tolist() == ["a", "b"] * 10
-    assert any("when (dates)" in note for note in data.notes)
+    told = "when (dates); to use dates, add a column with an interval in days"
+    assert any(told in note for note in data.notes)
 
 
 @pytest.mark.parametrize("sheet", ["other", "2"])

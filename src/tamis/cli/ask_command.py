@@ -117,7 +117,7 @@ class _Conversation:
             except ValueError as error:
                 print_lines([f"   {error}"])
                 continue
-            if sentence is None or _prompt(f"   {sentence}. Is it correct? [y/N] ") in _YES:
+            if sentence is None or _confirm(f"   {sentence}. Is it correct? [y/N] "):
                 return answer
 
     def _shares(self):
@@ -164,7 +164,14 @@ class _Conversation:
 
 
 _UNDO = object()
-_YES = ("y", "yes", "Y", "YES", "Yes")
+_YES, _NO = ("y", "yes"), ("n", "no", "")
+
+
+def _confirm(text):
+    """Whether the answer is yes; any other text than yes or no repeats the question."""
+    while (answer := _prompt(text).lower()) not in (*_YES, *_NO):
+        print_lines(["   Answer y or n."])
+    return answer in _YES
 
 
 def _prompt(text):

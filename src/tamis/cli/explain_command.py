@@ -47,6 +47,9 @@ def run(options):
     lines = explain(model, _counted(chunks, unusual), options.top, prevalence.shares)
     write_rows(output, header, lines, options.guard)
     say(prevalence.sentence())
+    if kind is NearestLandmarks:
+        say("training_row: which of the labelled rows of the training data is the landmark; the "
+            "first row after the header is 1")  # fmt: skip
     for message in unusual.messages():
         say(message)
     return 0

@@ -30,7 +30,7 @@ def run(options):
             f"--prevalence is for --to html and --to card, got --to {options.to}; other formats "
             "have the probabilities of tamis predict."
         )
-    told = ""
+    told, done = "", "replaced" if output.exists() else "written"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if options.to == "html":
@@ -41,7 +41,7 @@ def run(options):
             _write(find_model(options.run), output, options.to)
     for line in privacy_sentences(caught):
         say(line)
-    print_lines([f"written: {output}{told}"])
+    print_lines([f"{done}: {output}{told}"])
     return 0
 
 

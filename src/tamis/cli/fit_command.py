@@ -56,8 +56,6 @@ def run(options):
             comparison = replace(comparison, why_stopped="stopped")
     if comparison.why_stopped or comparison.n_left:
         _say_how_to_resume(comparison, folder)
-    if folder is None:
-        say("Nothing was saved because -o RUN was not given.")
     return 1 if comparison.why_stopped or comparison.recommended is None else 0
 
 
@@ -66,7 +64,7 @@ class _Reporter(Callback):
 
     def __init__(self, words, folder, decision):
         self.words, self.folder, self.decision = words, folder, decision
-        self.progress = None
+        self.progress, self.known = None, frozenset()
 
     def __enter__(self):
         return self
@@ -97,7 +95,9 @@ class _Reporter(Callback):
             word = "warning" if len(codes) == 1 else "warnings"
             say(f"{len(codes)} {word} about the data (see the result): {', '.join(codes)}")
         say(tell_estimate(start))
-        self.progress = Progress(start.plan.tasks, start.seconds, start.n_jobs)
+        self.known = start.done
+        tasks = [task for task in start.plan.tasks if task.key not in self.known]
+        self.progress = Progress(tasks, start.seconds, start.n_jobs)
         self.progress.__enter__()
 
     def on_message(self, message):
@@ -106,11 +106,13 @@ class _Reporter(Callback):
 
     def on_task_begin(self, task):
         """Show that a task has started."""
-        self.progress.begin(task)
+        if task.key not in self.known:
+            self.progress.begin(task)
 
     def on_task_end(self, task, seconds):
         """Show that a task has finished."""
-        self.progress.end(task, seconds)
+        if task.key not in self.known:
+            self.progress.end(task, seconds)
 
 
 def compare_again(folder, words):

@@ -1,6 +1,7 @@
 """Commands and options of the command line, with their help texts."""
 
 import argparse
+import re
 
 from tamis import __version__, models
 from tamis.cli import argument_types
@@ -9,6 +10,7 @@ from tamis.cli.fit_options import ABOUT, add_fit, add_no_report
 from tamis.cli.printing import printable
 from tamis.cli.reading_options import DATA, SEED, add_guard, add_prevalence, add_reading
 from tamis.comparison.options import METHOD_NAMES
+from tamis.tables.errors import nearest
 
 _RUN = "folder of a run, or a model file"
 _PRIORS = "the same as --prevalence A=0.1,B=0.9 --relabel; every class must be named"
@@ -16,11 +18,31 @@ _RELABEL = "decide the labels, too, by the class frequencies of --prevalence"
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports an error in one line."""
+    """Reports an error in one line, with the nearest name where one is unknown."""
+
+    def parse_args(self, args=None, namespace=None):
+        """Options from arguments; unknown ones are an error of their command."""
+        options, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            parser = self.commands.choices.get(options.command, self)
+            name = next((word for word in unknown if word.startswith("-")), unknown[0])
+            known = re.findall(r"--[a-z-]+", parser.format_help())
+            near = _did_you_mean(name.split("=")[0], known)
+            parser.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
+        return options
 
     def error(self, message):
+        """Exit with one line."""
+        choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)$", message)
+        if choice is not None:
+            message += _did_you_mean(choice[1], re.findall(r"[\w-]+", choice[2]))
         line = printable(f"tamis: error: {message} (see {self.prog} --help)")
         self.exit(2, f"{line}\n")
+
+
+def _did_you_mean(name, known):
+    near = nearest(name, known, most=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def make_parser():
@@ -32,7 +54,7 @@ def make_parser():
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"tamis {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    parser.commands = commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     add_fit(commands, _command)
     _add_pick(commands)
     _add_predict(commands)

@@ -2,6 +2,7 @@
 
 from tamis.cli.data import find_words
 from tamis.cli.fit_command import compare_again, conclude
+from tamis.cli.layout import plural
 from tamis.cli.offers import find_original
 from tamis.cli.printing import say
 from tamis.comparison.choosing.picking import complete, pick_choice
@@ -55,6 +56,7 @@ def run(options):
         say("the recommended model can be read already; this is the same model")
     elif options.readable and not options.without:
         say(tell_standard(comparison, choice))
+    _tell_largest(comparison, choice, options.n_features)
     target.check()
     # Before the results are printed: the reader of a pipe may close it.
     target.path.mkdir(parents=True, exist_ok=True)
@@ -63,6 +65,14 @@ def run(options):
         comparison, choice, target, options, run=str(source.path), about=source.about
     )
     return 0 if is_done else 1
+
+
+def _tell_largest(comparison, choice, wanted):
+    """Say so if more features are wanted than any model of the method has."""
+    result = comparison.result(choice.method)
+    largest = float((result.per_sample if result.method.asks else result.overall).max())
+    if wanted is not None and wanted > largest + 0.05:
+        say(f"the largest model of {choice.method} has {plural(largest, 'feature')}")
 
 
 def _refuse_title(given, allowed):

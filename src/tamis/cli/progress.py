@@ -31,7 +31,9 @@ _KERNELS = {
 
 def tell_estimate(start):
     """The estimated time of a comparison, in words."""
-    tasks = start.plan.tasks
+    tasks = [task for task in start.plan.tasks if task.key not in start.done]
+    if not tasks:
+        return "all results are there already; only the model and its description are made again"
     total = sum(start.seconds[task.method] for task in tasks) / start.n_jobs
     total += max(start.seconds[task.method] for task in tasks)  # the final model, at most
     total += _DESCRIBING + (_STARTING if start.n_jobs > 1 else 0.0)

@@ -22,6 +22,7 @@ def show_results(metrics, records, *, is_saved=True):
         return show_features(
             records,
             metrics["model"]["guarantees"],
+            percents=metrics["data"].get("percents", ()),
             is_balanced=metrics["settings"]["scoring"] != "accuracy",
             is_saved=is_saved,
         )

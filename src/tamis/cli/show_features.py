@@ -6,12 +6,12 @@ from tamis.cli.printing import Styled
 _MOST_CLASSES = 6
 _MOST_CATEGORIES = 8
 _MOST_SWAPS = 3
-# Columns that a name has at least, and of a class.
-_NAME, _CLASS = 20, 12
+# Columns that a name has at least (a longer one may have a line of its own), and of a class.
+_NAME, _CLASS = 16, 12
 _FREQUENCIES = ("frequency", "frequency_with_substitutes")
 
 
-def show_features(records, guarantees, limit=15, *, is_balanced=True, is_saved=True):
+def show_features(records, guarantees, limit=15, *, percents=(), is_balanced=True, is_saved=True):
     """Lines about the features of a model, best first, and what is known about them.
 
     A feature of several columns has one line per category.
@@ -24,12 +24,14 @@ def show_features(records, guarantees, limit=15, *, is_balanced=True, is_saved=T
     numbers.append("adjusted p" if tested else "q-value")
     told = [_numbers(record, halves, tested) for record in records[:limit]]
     classes = _shown_classes(records[:limit], numbers)
-    header = ["feature", *(shorten(c, _CLASS) for c in classes), *numbers]
+    width = _class_width(records[:limit], classes, numbers)
+    header = ["feature", *(shorten(c, width) for c in classes), *numbers]
     rows = []
     for record, cells in zip(records, told, strict=False):
         centers = record["centers"]
         is_single = not any(isinstance(centers.get(c), dict) for c in classes)
-        middle = [_number(centers.get(c), ".4g") if is_single else "" for c in classes]
+        tell = _percent if record.get("source") in percents else _center
+        middle = [tell(centers.get(c)) if is_single else "" for c in classes]
         rows.append([record["feature"], *middle, *cells])
         if not is_single:
             rows += _category_rows(centers, classes, len(numbers))
@@ -61,6 +63,14 @@ def _number(value, form):
     return "" if value is None else format(value, form)
 
 
+def _center(value):
+    return _number(value, ".4g")
+
+
+def _percent(value):
+    return "" if value is None else f"{100 * value:.3g} %"
+
+
 def _shown_classes(records, numbers):
     """The classes whose centers fit beside the numbers; none if there are too many."""
     classes = list(records[0]["centers"])
@@ -72,6 +82,13 @@ def _shown_classes(records, numbers):
     ]
     taken = sum(width + 2 for width in (*widths, *map(len, numbers)))
     return classes if taken + _NAME <= WIDTH else []
+
+
+def _class_width(records, classes, numbers):
+    """Columns that the name of a class may take: those that names of features leave."""
+    longest = max(span(record["feature"]) for record in records)
+    taken = min(longest, 2 * _NAME) + sum(len(name) + 2 for name in numbers)
+    return max(_CLASS, (WIDTH - taken) // max(len(classes), 1) - 2)
 
 
 def _lay_out(header, rows, aside):

@@ -27,6 +27,10 @@ def show_next(metrics, path, model, run):
     commands = [(f"tamis predict {folder} new.csv", "label new rows")]
     if _can_be_asked(model):
         commands.append((f"tamis ask {folder}", "one case, question by question"))
+    elif run is not None and metrics.get("readable", {}).get("best") is not None:
+        other = as_word(_free_folder(run, "readable"))
+        told = f"tamis pick {as_word(run)} --readable -o {other}"
+        commands.append((told, "a model that can be asked"))
     size = _other_size(metrics)
     if run is not None and size is not None:
         model = metrics[
@@ -71,9 +75,9 @@ def _other_size(metrics):
     return larger[0] if larger else sizes[-1] if sizes else None
 
 
-def _free_folder(run, size):
+def _free_folder(run, what):
     """A folder beside the run that does not exist yet."""
-    path = Path(f"{run}{size}")
+    path = Path(f"{run}-{what}")
     while path.exists():
         path = Path(f"{path}b")
     return path

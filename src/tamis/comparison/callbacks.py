@@ -27,6 +27,7 @@ class Start:
     # Whether checkpoints of another comparison were discarded.
     was_cleared: bool = field(default=False)
     n_values: int = 0  # rows times columns of the encoded table
+    done: frozenset[str] = frozenset()  # keys of tasks that have a checkpoint
 
 
 class Callback:

@@ -337,7 +337,11 @@ def compare_table(
         seconds = {name: estimate_seconds(problem, name) for name in planned.settings.methods}
         was_cleared = store is not None and store.was_cleared
         n_values = math.prod(problem.encoded.shape)
-        begun = Start(planned, seconds, notes, prepared.checks, n_jobs, was_cleared, n_values)
+        keys = () if store is None else (task.key for task in planned.tasks)
+        done = frozenset(key for key in keys if store.path(key).exists())
+        begun = Start(
+            planned, seconds, notes, prepared.checks, n_jobs, was_cleared, n_values, done
+        )
         for callback in callbacks:
             callback.on_start(begun)
     work = Work(

@@ -412,13 +412,16 @@ class Comparison:
         result = self.result(choice.method)
         described = {"title": choice.method if result is None else result.method.title}
         told = name_model(choice.method, described, choice.n_features, self.head_name)
-        told = f"{self.name}: {told}"
+        told = told if self.name == "data" else f"{self.name}: {told}"
         if honest is None:
             return f"Comparison({told}, without an honest score)"
         if choice != self.recommended:  # the honest score is of another model
             return f"Comparison({told}, chosen by the conformal calibration set)"
         score = f"{honest.score:.3f} [{honest.low:.3f}, {honest.high:.3f}]"
-        return f"Comparison({told}, {self.settings.scoring} {score})"
+        n = sum(check.severity == "warning" for check in self.checks)
+        told += f", {self.settings.scoring} {score}"
+        told += f"; {n} warning{'' if n == 1 else 's'}, see .checks" if n else ""
+        return f"Comparison({told})"
 
     def _repr_html_(self) -> str:
         """The recommendation and one row per method, for notebooks."""

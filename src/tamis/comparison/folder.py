@@ -10,7 +10,7 @@ import numpy as np
 
 from tamis.models.files import guarded, refuse_broken_link, write_atomically
 from tamis.models.privacy import privacy_sentences
-from tamis.tables.errors import Failure, InputError
+from tamis.tables.errors import Failure, InputError, nearest
 
 __all__ = ["RunFolder", "find_model"]
 
@@ -237,6 +237,13 @@ def find_model(path):
     elif path.is_file() and not _may_be_model(path):
         raise InputError(
             f"{path} is not a model file; name the folder of a `tamis fit`, or its model.json."
+        )
+    elif not path.exists():
+        known = [found.parent for found in path.parent.glob("*/model.json")]
+        near = nearest(path, known) or sorted(map(str, known))[:3]
+        here = f" (here: {', '.join(near)})" if near else ""
+        raise InputError(
+            f"{path} does not exist; name the folder of a `tamis fit`, or a model file{here}."
         )
     model = read_model(path)
     if not isinstance(model, TableModel):

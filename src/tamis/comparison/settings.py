@@ -13,7 +13,7 @@ from tamis.comparison.options import Options
 from tamis.paths.folds import default_repeats, leave_one_batch_out
 from tamis.paths.rule import TOLERANCE
 from tamis.tables.columns.spelling import hint_alike
-from tamis.tables.errors import InputError
+from tamis.tables.errors import InputError, nearest
 
 __all__ = ["Settings", "find_methods", "find_named", "make_settings"]
 
@@ -70,9 +70,10 @@ def find_methods(options: Options) -> tuple[str, ...]:
         return (*names, *kept)
     unknown = [name for name in wanted if name not in names]
     if unknown or not wanted:
+        near = nearest(unknown[0], names, most=1, cutoff=0.6) if unknown else []
         raise InputError(
             f"--methods {unknown[0] if unknown else options.methods}: the methods are "
-            f"{', '.join(names)}; or auto, or all."
+            f"{', '.join(names)}; or auto, or all.{f' Did you mean {near[0]}?' if near else ''}"
         )
     if all(find_method(name, options.allow_baselines).is_baseline for name in wanted):
         able = ", ".join(method.name for method in METHODS)

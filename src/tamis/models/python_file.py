@@ -83,7 +83,7 @@ def make_python(model: Any) -> str:
             f'"""A {name} of tamis {document["tamis_version"]}, without dependencies.',
             "",
             "predict(row) gives a label, predict_proba(row) probabilities; a row is a dict by the",
-            "names of the columns. As a program: python this_file.py < rows.csv > predictions.csv",
+            "names of the columns. As a program: python this_file.py rows.csv > predictions.csv",
             '"""',
             "",
             *imports,
@@ -111,7 +111,7 @@ _END = textwrap.dedent('''
 
 
     if __name__ == "__main__":
-        predict_file(MODEL, sys.stdin, sys.stdout)
+        run_program(MODEL)
     ''')
 
 

@@ -11,6 +11,7 @@ from tamis.models._registry import as_model
 from tamis.models.files import write_atomically
 from tamis.models.linear_form import Input, inputs_of, linear_form, total_temperature
 from tamis.models.standalone.headings import headings, unused_names
+from tamis.tables.classifying.prevalence import tell_assumed
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.columns.missing import USUAL, MissingWords
 from tamis.tables.errors import InputError, NotReadable
@@ -127,7 +128,10 @@ def make_sql(model: Any, table: str = "data") -> str:
         *(f"{value} AS {_name(name)}" for value, name in zip(values, results, strict=True)),
     ]
     lines = [
-        f"-- A model of tamis: {type(estimator).__name__}.",
+        f"-- A model of tamis: {type(estimator).__name__}. "
+        f"It predicts the rows of the table {source}.",
+        "-- For SQLite, DuckDB and PostgreSQL; SQL Server and Oracle have no LIMIT.",
+        *([f"-- {' '.join(tell_assumed(model).split())}."] if is_table else []),
         "-- All columns of the table are available in the last SELECT: add those that you want.",
         "WITH",
         ",\n".join(f"{name} AS ({select})" for name, select in stages),

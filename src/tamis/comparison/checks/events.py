@@ -73,8 +73,8 @@ def check_events(comparison: Comparison) -> Iterator[Check]:
         return
     sizes = effective_sizes(problem.codes, problem.classes.size, problem.groups, problem.weights)
     rarest = int(sizes.argmin())
-    n_rows, n_events = float(sizes.sum()), float(sizes[rarest])
-    share = n_events / n_rows
+    n_rows = float(sizes.sum())
+    share = float(sizes[rarest]) / n_rows
     reached = _r_squared(problem, honest.predictions.probabilities, rarest)
     r_squared = min(max(reached, _USUAL * _largest(share)), 0.95 * _largest(share))
     needed = rows_for_features(n_parameters, r_squared, share)
@@ -83,22 +83,22 @@ def check_events(comparison: Comparison) -> Iterator[Check]:
     n_class = int(np.count_nonzero(problem.codes == rarest))
     is_counted = problem.groups is None and problem.weights is None
     what = "rows" if is_counted else "independent rows"
-    worth = "" if is_counted else f", worth about {n_events:.0f} {what}"
-    candidates = counted(len(problem.names), "candidate feature")
-    if n_parameters != len(problem.names):
-        candidates += f" with {n_parameters} weights"
+    there = f"there are {n_rows:,.0f}" if is_counted else f"those here are worth {n_rows:,.0f}"
     yield Check(
         "few-events",
         "note",
-        f"{n_class:,} rows of class {problem.classes[rarest]}, the rarest{worth}, for "
-        f"{candidates}: {n_events / n_parameters:.2g} for each. By Riley's criteria, a model that "
-        f"uses all of them needs about {needed:,} {what}, "
-        f"{math.ceil(needed * share):,} of them of that class; "
-        f"{'there are' if is_counted else 'the rows are worth about'} {n_rows:,.0f}.",
-        "Other rows may lead to other features and other scores: report the interval of the "
-        "honest score and how often the features are selected again, name fewer candidates in "
-        "advance, or collect more rows.",
+        f"{n_class:,} rows of class {problem.classes[rarest]}, the rarest, are few for "
+        f"{counted(len(problem.names), 'candidate feature')}. A model of all of them would need "
+        f"about {_rounded(needed):,} {what} (Riley's criteria); {there}. Expect other features "
+        "and scores in another sample.",
+        "Report the interval of the honest score and how often the features are selected again, "
+        "name fewer candidates in advance, or collect more rows.",
     )
+
+
+def _rounded(n):
+    """A number with two digits, as exact as such criteria are."""
+    return int(float(f"{n:.2g}"))
 
 
 def _count_parameters(problem: Problem) -> int:

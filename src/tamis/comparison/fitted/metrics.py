@@ -74,6 +74,7 @@ def summarise(comparison, choice, records):
             "target": comparison.data.target,
             "rows": int(problem.n_rows),
             "features": int(np.count_nonzero(~problem.excluded)),
+            "percents": list(problem.preparation.missing.percents),
             "has_costs": bool((problem.costs != 1).any()),
             "has_weights": problem.weights is not None,
             "sample_groups": None

@@ -2,17 +2,33 @@
 
 import csv
 import itertools
+import os
 import re
 import sys
 
 from tamis.models.standalone.headings import headings, unused_names
 from tamis.models.standalone.predicting import predict, predict_proba
 
-__all__ = ["predict_file"]
+__all__ = ["predict_file", "run_program"]
 
 _DELIMITERS = ("\t", ";", "|", ",")
 # Rows from which the decimal mark is found.
 _HEAD = 1000
+
+
+def run_program(model):
+    """Predict the rows of the file that is named as an argument, or of standard input."""
+    try:
+        if len(sys.argv) > 1:
+            with open(sys.argv[1], newline="", encoding="utf-8-sig") as lines:
+                predict_file(model, lines, sys.stdout)
+        else:
+            predict_file(model, sys.stdin, sys.stdout)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader has closed it (`| head`)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except FileNotFoundError as error:
+        sys.exit(str(error))
 
 
 def predict_file(model, lines, out):
@@ -24,7 +40,7 @@ def predict_file(model, lines, out):
     lines = iter(lines)
     first = next(lines, "").removeprefix("\ufeff")
     if not first:
-        sys.exit(f"no input: python {sys.argv[0]} < rows.csv")
+        sys.exit(f"no input: python {sys.argv[0]} rows.csv")
     needed = _needed(model)
     delimiter = _find_delimiter(first, needed)
     reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter)

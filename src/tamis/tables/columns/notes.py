@@ -65,9 +65,16 @@ def note_left_out(
             notes.append(f"dropped {listed([name for name, _ in entries])}: all values missing")
             continue
         reasons = listed([f"{name} ({reason})" for name, reason in entries])
-        names = as_option(name for name, _ in entries[:5])
-        told = f"dropped {reasons}; to use: {options.get(kind, '--categorical')} {names}"
+        told = f"dropped {reasons}"
         owners = [name for name, _ in entries if kind == "many" and is_id(name)]
+        others = [name for name, _ in entries[:5] if name not in owners]
+        if kind == "date":
+            told += (
+                "; to use dates, add a column with an interval in days; to score later rows by "
+            )
+            told += f"earlier ones, use --time {shlex.quote(others[0])}"
+        elif others:
+            told += f"; to use: {options.get(kind, '--categorical')} {as_option(others)}"
         if owners:
             told += (
                 f"; if rows with the same {owners[0]} belong together (one patient), use --groups "
