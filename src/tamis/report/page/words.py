@@ -21,6 +21,7 @@ __all__ = [
     "recommend",
     "rule_of_choice",
     "short",
+    "tell_folds",
 ]
 
 SCORES = {
@@ -47,6 +48,14 @@ def count(value: float) -> str:
 def plural(n: float, word: str) -> str:
     """A number with its noun."""
     return f"{count(n)} {word}{'' if count(n) == '1' else 's'}"
+
+
+def tell_folds(n_folds: int, n_repeats: int) -> str:
+    """How a cross-validation splits the rows."""
+    told = f"{n_folds} folds"
+    if n_repeats > 1:
+        told += f", repeated {'twice' if n_repeats == 2 else f'{n_repeats} times'}"
+    return told
 
 
 def short(value: float | None) -> str:
@@ -226,10 +235,7 @@ def _beside_baseline(baseline, by_cost):
 def rule_of_choice(metrics: dict[str, Any]) -> list[str]:
     """How one model was chosen among all."""
     settings = metrics["settings"]
-    folds = f"{settings['folds']} folds"
-    if settings["repeats"] > 1:
-        n = settings["repeats"]
-        folds += f", repeated {'twice' if n == 2 else f'{n} times'}"
+    folds = tell_folds(settings["folds"], settings["repeats"])
     least = {"overall": "features", "per-sample": "features per sample"}[settings["minimize"]]
     return [
         f"Every method was cross-validated at all its model sizes on the same {folds}. Filling "
