@@ -548,6 +548,17 @@ def test_comparisons_say_what_the_decisions_are_and_which_models_are_meant():
     assert f"{best}expected cost)" in details and "both deciding by probability)" in details
 
 
+@pytest.mark.parametrize(
+    ("gap", "told"),
+    [(3e-15, "optimal to 3e-15; there is nothing to do."), (0.02, "proven optimal to 0.02 only.")],
+)
+def test_the_certificate_begins_with_what_it_means(content, gap, told):
+    proof = {"objective": 166.0, "gap": 1e-12, "relative_gap": gap, "tol": 1e-3}
+    family = {"questions": None, "landmarks": None, "certificate": proof}
+    page = render(content | {"family": family}, NO_PICTURES)
+    assert f"{told}</p>\n<details><summary>The proof</summary>" in page
+
+
 def test_promises_of_calibration_rows_are_on_the_page():
     rng = np.random.default_rng(0)
     y = np.arange(240) % 2
