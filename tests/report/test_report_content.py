@@ -301,6 +301,12 @@ def test_a_percent_sign_stays_on_the_line_of_its_number(content):
     assert "\u00a0%" in page and not re.search(r"\d %", page)
 
 
+def test_proportions_of_categories_are_percentages(content):
+    (plot,) = [f["plot"] for f in content["panel"]["features"] if f["plot"]["kind"] == "shares"]
+    page = render(content, NO_PICTURES)
+    assert all(f"<td>{100 * share:.0f}\u00a0%</td>" in page for share in plot["rows"][0])
+
+
 def test_missing_values_and_odd_names_are_told(content):
     assert content["data"]["missing"]["worst"] == [["dose", 9, pytest.approx(0.1)]]
     text = json.dumps(content, ensure_ascii=False)
