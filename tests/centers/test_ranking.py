@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from tamis import SparseCenterClassifier
 from tamis._base import order_by_score
-from tamis.centers import ranking
 from tamis.centers.ranking import select_largest
 
 
@@ -32,16 +31,6 @@ def make_data(seed=0, n_classes=3):
     X = rng.normal(size=(90, 6)) * np.logspace(-3, 3, 6) + y[:, None] * np.logspace(-3, 3, 6)
     X[:, 2] = 4.2
     return X, y
-
-
-def test_numpy_and_compiled_code_give_the_same_gains(monkeypatch):
-    X, y = make_data()
-    numpy = SparseCenterClassifier(None).fit(X, y)
-    monkeypatch.setattr(ranking, "WORTH_COMPILING", 0)
-    compiled = SparseCenterClassifier(None).fit(X, y)
-    assert_array_equal(numpy.gains_, compiled.gains_)
-    assert_array_equal(numpy.common_center_, compiled.common_center_)
-    assert numpy.gains_[2] == 0.0
 
 
 @pytest.mark.parametrize("metric", ["l2", "l1"])

@@ -14,7 +14,7 @@ from tamis.comparison.further.validation import (
 from tamis.models import save_model
 from tamis.models.saving import read_model
 from tamis.paths.intervals import wilson
-from tests.cli.conftest import HEADER, make_rows, write_csv
+from tests.cli.conftest import HEADER, make_rows, unwrapped, write_csv
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_the_difference_from_cross_validation_is_told(run_folder, new, evaluate,
     assert compared["difference"] == pytest.approx(difference)
     code, out, _ = tamis("evaluate", run_folder, new)
     assert code == 0 and compared["sentence"] in out
-    assert "cross-validated" in out and "calibration: Brier score" in out
+    assert "the honest" in out and "calibration: Brier score" in out
 
 
 def test_a_recalibrated_model_is_not_compared_with_the_score_before(
@@ -71,11 +71,24 @@ def test_a_recalibrated_model_is_not_compared_with_the_score_before(
 
 def test_models_without_an_honest_score_say_so(models, new, tamis):
     code, out, _ = tamis("evaluate", models["centers"], new)
-    assert code == 0 and "no cross-validated score" in out
+    assert code == 0 and out.count("the model has no honest score to compare with\n") == 1
+
+
+def test_a_picked_model_is_said_to_have_its_cross_validated_score_only(
+    run_folder, new, tamis, tmp_path
+):
+    picked = tmp_path / "picked"
+    assert tamis("pick", run_folder, "--n-features", 1, "-o", picked, "--no-report")[0] == 0
+    chosen = json.loads((picked / "metrics.json").read_text())["model"]["selection_score"]
+    out = unwrapped(tamis("evaluate", picked, new)[1])
+    assert "no honest score to compare with, because it was chosen after seeing the curve" in out
+    assert f"cross-validated, {chosen['score']:.3f} ± {chosen['standard_error']:.3f}" in out
 
 
 def test_the_file_of_the_training_is_recognised(run_folder, small, new, evaluate):
-    assert "is the file that the model was trained on" in evaluate(run_folder, small)[1]
+    err = evaluate(run_folder, small)[1]
+    assert "is the file that the model was trained on" in err
+    assert "training, duplicates count as one sample; here, every row counts" in err
     assert "was trained on" not in evaluate(run_folder, new)[1]
 
 
@@ -329,14 +342,14 @@ def test_true_probabilities_are_calibrated():
 @pytest.mark.parametrize(
     ("score", "interval", "sentence"),
     [
-        (0.89, (0.85, 0.93), "0.040 below the cross-validated 0.930; the intervals overlap"),
+        (0.89, (0.85, 0.93), "0.040 below the honest 0.930 of tamis fit; the intervals overlap"),
         (
             0.80,
             (0.75, 0.85),
-            "0.130 below the cross-validated 0.930; the intervals do not overlap",
+            "0.130 below the honest 0.930 of tamis fit; the intervals do not overlap",
         ),
-        (0.93, (0.90, 0.95), "the same as the cross-validated 0.930; the intervals overlap"),
-        (0.95, (0.94, 0.99), "0.020 above the cross-validated 0.930; the intervals overlap"),
+        (0.93, (0.90, 0.95), "the same as the honest 0.930 of tamis fit; the intervals overlap"),
+        (0.95, (0.94, 0.99), "0.020 above the honest 0.930 of tamis fit; the intervals overlap"),
     ],
 )
 def test_the_sentence(score, interval, sentence):

@@ -234,7 +234,7 @@ def test_no_heading_comes_twice_and_percentiles_are_called_so(tamis, tmp_path):
     words = ["--methods", "centers,datum-wise", "--folds", 2, "--repeats", 1]
     code, out, err = tamis("fit", data, "--target", "y", "--n-jobs", 1, *words)
     assert code == 0, err
-    (header,) = [line for line in out.splitlines() if "smallest that is good enough" in line]
+    (header,) = [line for line in out.splitlines() if "smallest close to its best" in line]
     headings = [part.strip() for part in header.split("  ") if part.strip()]
     assert len(set(headings)) == len(headings)
     (asked,) = [line for line in out.splitlines() if "per sample on average (95 % of" in line]

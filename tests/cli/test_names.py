@@ -197,9 +197,12 @@ def test_names_with_commas_are_quoted_in_lists(spaced, tmp_path, tamis, refuses)
     refuses("predict", run, other, match='columns needed: "TNF, soluble"')
 
 
-def test_duplicates_of_one_sample_group_are_no_warning(spaced, tamis):
+def test_duplicates_are_no_warning_unless_they_are_kept_apart(spaced, tamis):
     words = ["fit", spaced, "--target", "y", *FAST, "--no-report"]
     code, out, err = tamis(*words)
+    assert code == 0 and "note: 2 rows repeat another row" in " ".join(out.split())
+    assert "warning about the data" not in err
+    code, out, err = tamis(*words, "--duplicates", "keep")
     assert code == 0 and "WARNING: 2 rows repeat another row" in " ".join(out.split())
     code, out, err = tamis(*words, "--groups", "Patient ID")
     assert code == 0 and "WARNING" not in out and "warning about the data" not in err

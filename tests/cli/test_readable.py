@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from tamis.cli import main
-from tests.cli.conftest import write_csv
+from tamis.cli.show_answer import show_answer
+from tests.cli.conftest import unwrapped, write_csv
 
 FAST = ("--methods", "panel,most-frequent", "--folds", "2", "--repeats", "1", "--n-jobs", "1")
 
@@ -44,13 +45,14 @@ def dark(ring, tmp_path_factory):
 
 
 def offered(tamis, *words):
-    """The commands that an error offers."""
+    """The commands that an error offers: to pick a model, to repeat the command, and to fit."""
     code, out, err = tamis(*words)
     lines = err.splitlines()
     assert (code, out) == (2, ""), err
     assert lines[0].startswith("tamis: error: ") and "Traceback" not in err
     assert re.search(r"panel, \d features?, linear; balanced accuracy 0\.\d{3} ± ", lines[1])
-    return [shlex.split(line) for line in lines[2:]]
+    assert lines[4].startswith("It will have no score to report, because it is chosen after")
+    return [shlex.split(lines[at]) for at in (2, 3, 5)]
 
 
 def test_every_dead_end_offers_a_model_with_which_the_command_works(
@@ -64,18 +66,20 @@ def test_every_dead_end_offers_a_model_with_which_the_command_works(
         *(["export", dark, "--to", to, "-o", page] for to in ("html", "card", "sql")),
     ]
     for words in dead_ends:
-        pick, repeat = offered(tamis, *words)
+        pick, repeat, fit = offered(tamis, *words)
         err = tamis(*words)[2]
         assert ("one question at a time" in err) == ("ask" in words or "html" in words)
         assert ("so it cannot be written as points" in err) == ("card" in words)
-        assert ("To use it (a card has at most 12 features):" in err) == ("card" in words)
+        assert "--n-features" not in err  # the best model has few enough for a card
         target = f"{dark}-{'card' if 'card' in words else 'readable'}"
-        limit = ["--n-features", "12"] if "card" in words else []
-        assert pick == ["tamis", "pick", str(dark), "--readable", *limit, "-o", target]
+        assert pick == ["tamis", "pick", str(dark), "--readable", "-o", target]
+        assert fit[:3] == ["tamis", "fit", ring] and "--methods" not in fit
+        assert fit[-3:] == ["--readable", "-o", f"{dark}-readable-fit"]
         assert repeat == ["tamis", *(target if w is dark else w for w in words)]
         code, out, err = tamis(*pick[1:], "--no-report")
         assert code == 0, err
         assert re.search(r"^PICKED: \d features? \(panel.*, (logistic|linear)", out, re.M)
+        assert re.search(r"(smallest|no) readable model .* compared with the best of all \(", err)
         code, _, err = tamis(*repeat[1:])
         assert code == 0, err
     again = [str(dark), "--method", "panel-kernel", "--n-features", "2", "--no-report"]
@@ -88,6 +92,18 @@ def test_every_dead_end_offers_a_model_with_which_the_command_works(
     (picked / "run.json").write_text(json.dumps(words))
     refuses("pick", picked, *again, match="gone is no longer there; repeat its tamis fit")
     refuses("ask", picked, match="gone, from which this model was picked, is no", offers=True)
+
+
+def test_rows_that_the_model_contains_are_named_beside_its_score_with_a_way_around(dark):
+    metrics = json.loads((dark / "metrics.json").read_text())
+    told = unwrapped("\n".join(show_answer(metrics)))
+    assert re.search(
+        r"privacy The model contains the selected features of \d+ training rows", told
+    )
+    assert "A model without them: tamis fit ... --readable" in told
+    assert "privacy" not in "\n".join(show_answer(metrics, is_saved=False))
+    metrics["model"] |= {"is_readable": True}
+    assert "without them" not in unwrapped("\n".join(show_answer(metrics)))
 
 
 def test_a_model_alone_has_nothing_to_offer_but_says_what_to_do(models, tamis):
@@ -176,8 +192,14 @@ def test_offers_are_about_the_folder_and_fail_quietly(tmp_path, monkeypatch, mod
         folder.mkdir()
         (folder / "model.json").write_bytes(Path(models["kernel"]).read_bytes())
         (folder / "metrics.json").write_text(json.dumps(metrics))
-    assert tamis("ask", "ask")[2].endswith("  tamis ask ask-readable\n")
-    assert tamis("ask", "./-dash")[2].endswith("  tamis ask ./-dash-readable\n")
+    assert "\n  tamis ask ask-readable\n" in tamis("ask", "ask")[2]
+    assert "\n  tamis ask ./-dash-readable\n" in tamis("ask", "./-dash")[2]
+    card = best | {"features_overall": 1}
+    (tmp_path / "ask" / "metrics.json").write_text(
+        json.dumps(metrics | {"readable": {"best": best, "card": card}})
+    )
+    err = tamis("export", "ask", "--to", "card", "-o", "card.html")[2]
+    assert "To use it (a card has at most 12 features):" in err and "--n-features 12 -o" in err
     for content in ("[]", '{"readable": null}', '{"readable": {"best": {}}}'):
         (tmp_path / "ask" / "metrics.json").write_text(content)
         code, _, err = tamis("ask", "ask")

@@ -112,6 +112,8 @@ def test_a_kernel_counts_only_where_it_is_clearly_better_than_its_readable_twin(
         candidates = Candidates(results(*n_wrong), codes, 2, scoring="balanced_accuracy")
         assert candidates.twins.tolist() == [-1, -1, 0, 1]
         chosen, best = candidates.choose()
+        is_better = candidates.find(best)[0].method.name == "panel-kernel"
+        assert candidates.counts.tolist() == [True, True, False, is_better]
         names = [(candidates.find(place)[0].method.name) for place in (chosen, best)]
         return names, float(candidates.sparsity[chosen])
 

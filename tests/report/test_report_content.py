@@ -255,7 +255,7 @@ def test_a_picked_model_has_no_honest_predictions(comparison):
     content = make_content(comparison, choice)
     assert not content["clinical"]["is_honest"] and not content["is_recommended"]
     page = render(content, NO_PICTURES)
-    assert "Chosen after seeing the curve" in page and "this model uses" in page
+    assert "Chosen after seeing the curve" in page and "the picked model uses" in page
     assert '<a href="#recommendation">Picked model</a>' in page
     optimistic = "They were used to select the model, so the counts are optimistic"
     assert f"of the first repeat. {optimistic}." in page

@@ -13,8 +13,6 @@ import numpy as np
 from tamis._array import from_host, is_single, namespace, rows_in_double, to_host
 from tamis._base import count_classes
 
-__all__ = ["device_sums"]
-
 # Rows of one class that a program of the kernel adds up.
 _SPLIT_ROWS = 512
 

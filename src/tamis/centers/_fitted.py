@@ -33,8 +33,6 @@ from tamis.centers.record import read_record, write_record
 from tamis.centers.terms import require_finite_decisions
 from tamis.paths.scoring import check_scoring
 
-__all__ = ["FittedCenters"]
-
 
 class FittedCenters(
     RecordMixin, FeatureSelectorMixin, DecisionMixin, ClassifierMixin, CenterTraining

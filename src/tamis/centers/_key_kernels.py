@@ -4,8 +4,6 @@ import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = ["csr_deviations", "csr_digits", "dense_deviations", "dense_digits"]
-
 # Columns that are counted together, so that their counts stay in the cache.
 _COLUMNS = 64
 

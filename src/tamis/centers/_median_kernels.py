@@ -13,16 +13,6 @@ from numpy.typing import NDArray
 
 from tamis._compile import compiled, prange, twins
 
-__all__ = [
-    "ColumnMedians",
-    "Halves",
-    "Segments",
-    "absolute_deviations",
-    "copy_windows",
-    "count_windows",
-    "medians_of_segments",
-]
-
 _COLUMNS = 64
 
 

@@ -4,15 +4,6 @@ import numpy as np
 
 from tamis._compile import compiled, prange, twins
 
-__all__ = [
-    "csc_sums",
-    "csr_sums",
-    "csr_sums_by_class",
-    "dense_sums",
-    "dense_sums_by_column",
-    "finish_moments",
-]
-
 _COLUMNS = 2048
 
 

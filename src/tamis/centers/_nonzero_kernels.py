@@ -4,8 +4,6 @@ import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = ["csc_nonzeros", "csr_nonzeros"]
-
 
 @compiled
 def csr_nonzeros(data, indices, indptr, rows, starts, count):

@@ -13,37 +13,13 @@ from numpy.typing import NDArray
 
 from tamis._compile import compiled, prange, twins
 
-__all__ = [
-    "DifferenceTerms",
-    "KernelTerms",
-    "PathLevels",
-    "StoredRows",
-    "ZeroTerms",
-    "csr_path",
-    "csr_two_labels",
-    "dense_path",
-    "dense_two_labels",
-]
-
 _ROWS = 64
-
-
-class KernelTerms(NamedTuple):
-    """Summands of the decisions, in rank order: see `tamis.centers.terms.PathTerms`."""
-
-    columns: NDArray
-    origin: NDArray
-    slope: NDArray
-    shift: NDArray
-    bounds: NDArray
-    log_prior: NDArray
-    absolute: bool
 
 
 class DifferenceTerms(NamedTuple):
     """Summands of the difference between the decisions of two classes, in rank order."""
 
-    # columns, origin: (n_ranked,): as in `Terms`.
+    # columns, origin: (n_ranked,): as in `tamis.centers.terms.PathTerms`.
     columns: NDArray
     origin: NDArray
     factor: NDArray  # (n_ranked,): l2: difference of the slopes; l1: the slope

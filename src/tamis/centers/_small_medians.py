@@ -15,14 +15,6 @@ from numpy.typing import NDArray
 
 from tamis.centers._median_kernels import ColumnMedians, Halves, Segments
 
-__all__ = [
-    "absolute_deviations",
-    "count_windows",
-    "gains_of_columns",
-    "medians_of_segments",
-    "weighted_deviations",
-]
-
 
 def absolute_deviations(block: NDArray, bounds: NDArray) -> NDArray:
     """Sums of the absolute deviations of each (column, class) from its median, in four lanes.
@@ -49,9 +41,8 @@ def absolute_deviations(block: NDArray, bounds: NDArray) -> NDArray:
 def count_windows(block: NDArray, bounds: NDArray) -> tuple[NDArray, NDArray, NDArray]:
     """Where values lie between the lowest lower and the highest upper class median.
 
-    `block` (n_columns, n_rows): rows by class, partitioned at the middle of each class; `bounds`
-    (n_classes + 1,). Returns `inside`; `below`, `size` (n_columns * n_classes,): how many values
-    of each class are below and inside.
+    `block` (n_columns, n_rows), `bounds` (n_classes + 1,). Returns `below`, `size` (n_columns *
+    n_classes,).
     """
     n_rows = np.diff(bounds)
     lowest = block[:, bounds[:-1] + (n_rows - 1) // 2].min(axis=1)[:, None]
@@ -157,9 +148,8 @@ def gains_of_columns(
 
     That is what dropping each column costs.
 
-    `segments`: one segment per (column, class); `weight` (n_classes,); `lower`, `upper`
-    (n_columns, n_classes): median intervals of the classes; `common` (n_columns,): lower common
-    medians.
+    `segments`: one segment per (column, class). `weight` (n_classes,). `lower`, `upper`
+    (n_columns, n_classes). `common` (n_columns,).
     """
     segment = _segment_of_value(segments)
     reached, values = _reached(segments, segment), segments.values

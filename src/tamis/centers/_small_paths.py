@@ -5,29 +5,23 @@ Cumulative sums and `bincount` add in the order of the loops.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
 from tamis.centers._path_kernels import (
     DifferenceTerms,
-    KernelTerms,
     PathLevels,
     StoredRows,
     ZeroTerms,
 )
 
-__all__ = [
-    "csr_difference_sums",
-    "csr_sums",
-    "dense_difference_sums",
-    "dense_sums",
-    "write_decisions",
-    "write_labels",
-    "write_two_labels",
-]
+if TYPE_CHECKING:
+    from tamis.centers.terms import PathTerms
 
 
-def dense_sums(X: NDArray, terms: KernelTerms, levels: PathLevels) -> NDArray:
+def dense_sums(X: NDArray, terms: PathTerms, levels: PathLevels) -> NDArray:
     """Sums of the decisions at each level, (n_rows, n_levels, n_classes)."""
     last = levels.stops.max(initial=0)
     v = X[:, terms.columns[:last]].astype(np.float64)
@@ -61,9 +55,7 @@ def _at_stops(summands, stops):
     return sums[:, stops]
 
 
-def csr_sums(
-    rows: StoredRows, terms: KernelTerms, zeros: ZeroTerms, levels: PathLevels
-) -> NDArray:
+def csr_sums(rows: StoredRows, terms: PathTerms, zeros: ZeroTerms, levels: PathLevels) -> NDArray:
     """As `dense_sums`, and the parts of the stored values alone."""
     n_levels, n_classes = levels.stops.size, terms.log_prior.size
     level = zeros.level[rows.indices]

@@ -21,16 +21,9 @@ from tamis.centers.covariance import pooled_whitening
 from tamis.centers.groups import FeatureGroups, make_groups
 from tamis.centers.medians import class_medians
 from tamis.centers.model import CenterModel
-from tamis.centers.ranking import (
-    from_medians,
-    from_moments,
-    scale_of,
-    scaled_by,
-)
+from tamis.centers.ranking import from_medians, from_moments, scale_of, scaled_by
 from tamis.centers.statistics import summarise
 from tamis.centers.units import divide
-
-__all__ = ["CenterTraining", "scaled_model", "spread_over"]
 
 _METRICS = ("l2", "l1")
 _SCALINGS = ("spread", None, "std", "variance")

@@ -3,8 +3,6 @@
 import triton
 import triton.language as tl
 
-__all__ = ["add_rows"]
-
 _ROWS, _COLUMNS, _WARPS = 4, 512, 4
 
 

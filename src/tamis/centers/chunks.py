@@ -32,8 +32,6 @@ from tamis.centers.segments import ClassMedians
 from tamis.centers.statistics import ClassMoments, summarise
 from tamis.centers.units import divide
 
-__all__ = ["train_passes"]
-
 # Sums of numbers up to this size do not overflow.
 _LARGEST = 2.0**900
 

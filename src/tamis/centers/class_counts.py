@@ -18,8 +18,6 @@ from tamis.centers._nonzero_kernels import csc_nonzeros, csr_nonzeros
 from tamis.centers.statistics import ClassMoments, summarise
 from tamis.centers.usual_counts import unsigned
 
-__all__ = ["ClassCounts", "count_and_summarise", "rest_of_each_class"]
-
 _BLOCK = 4_000_000
 
 

@@ -21,8 +21,6 @@ from tamis.centers.model import CenterModel
 from tamis.centers.path import CentersPath, check_levels
 from tamis.centers.statistics import ClassMoments, summarise
 
-__all__ = ["SparseCenterClassifier", "make_path"]
-
 _FIRST_CALL = " Name all classes in the first call: partial_fit(X, y, classes=...)."
 _PARAMETERS = ("metric", "scaling", "covariance", "priors", "feature_groups", "keep")
 _DESCRIPTIONS = ("n_features_in_", "feature_names_in_", "_group_of", "_kept", "_weight_unit")
@@ -373,11 +371,7 @@ class SparseCenterClassifier(FittedCenters):
 def make_path(
     estimator: FittedCenters, model: CenterModel, levels: NDArray, classes: NDArray, n_rows: int
 ) -> CentersPath:
-    """Make the path of a trained model.
-
-    `estimator`: its parameters, features and feature groups are those of the classifiers of the
-    path; `classes`: class labels; `n_rows`: number of training rows.
-    """
+    """Make the path of a trained model."""
     parameters = {name: getattr(estimator, name) for name in _PARAMETERS}
     template = SparseCenterClassifier(**parameters)
     for name in _DESCRIPTIONS:

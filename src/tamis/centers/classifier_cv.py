@@ -22,8 +22,6 @@ from tamis.paths.splits import weighted_splits
 if TYPE_CHECKING:
     from sklearn.model_selection import BaseCrossValidator
 
-__all__ = ["SparseCenterClassifierCV"]
-
 
 class SparseCenterClassifierCV(ScoringMixin, FittedCenters):
     """Sparse center classifier whose number of features is chosen by cross-validation.

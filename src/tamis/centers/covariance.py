@@ -21,8 +21,6 @@ from scipy import linalg, sparse
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["Whitening", "pooled_whitening"]
-
 _SMALLEST_SHRINKAGE = 1e-6
 
 
@@ -59,12 +57,9 @@ def pooled_whitening(
 ) -> Whitening:
     """Whitening by the covariance of ``(X - offset - class mean) / scale``.
 
-    `X` (n_samples, n_features): data; sparse data stay sparse. `codes` (n_samples,): class index
-    of each row. `offset` (n_features,): origin that `means` are relative to; it is subtracted
-    first, so that no digits are lost. `means` (n_classes, n_features): class means. `scale`
-    (n_features,): divisors of the features. `kind`: unchanged, or shrunk as by Ledoit and Wolf
-    (2004), with weights as repetitions. `sample_weight` (n_samples,) or None: non-negative
-    weights.
+    `X` (n_samples, n_features). `codes` (n_samples,). `offset` (n_features,). `means` (n_classes,
+    n_features). `scale` (n_features,). `kind`: unchanged, or shrunk as by Ledoit and Wolf (2004),
+    with weights as repetitions. `sample_weight` (n_samples,) or None: non-negative weights.
     """
     n_samples, n_features = X.shape
     weights = np.ones(n_samples) if sample_weight is None else sample_weight

@@ -9,18 +9,15 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["exact_intervals"]
-
 
 def exact_intervals(
     x: NDArray, codes: NDArray, sample_weight: NDArray | None, n_classes: int
 ) -> NDArray[np.float64]:
     """Median intervals of a column: of each class, and of all classes with equal weight.
 
-    `x` (n_samples,): values of the column. `codes` (n_samples,): class index of each row; every
-    class has weight. `sample_weight` (n_samples,) or None: whole numbers >= 0; None is 1.
-    `n_classes`: number of classes. Returns `lower`, `upper` (n_classes + 1,): ends of the
-    intervals; the last is that of all classes together.
+    `x` (n_samples,). `codes` (n_samples,). `sample_weight` (n_samples,) or None: whole numbers >=
+    0; None is 1. Returns `lower`, `upper` (n_classes + 1,): ends of the intervals; the last is
+    that of all classes together.
     """
     order = np.argsort(x, kind="stable")
     if sample_weight is None:

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from tamis._array import Matrix
 from tamis.centers.statistics import ClassMoments, summarise
 
-__all__ = ["moments_of_row_sets"]
-
 # If rows fall into more parts than this, the sets are summarised one by one.
 _MOST_PARTS = 40
 
@@ -30,9 +28,8 @@ def moments_of_row_sets(
     Rows that are in the same sets form a part. The parts are summarised together, as if each had
     its own classes, and merged for each set.
 
-    `X` (n_samples, n_features): checked samples; `codes` (n_samples,): class index of each row;
-    `sample_weight` (n_samples,) or None; `row_sets`: rows of each set. Returns `moments`: None if
-    there are too many parts, or a set has a row twice.
+    `X` (n_samples, n_features). `codes` (n_samples,). `sample_weight` (n_samples,) or None.
+    Returns `moments`: None if there are too many parts, or a set has a row twice.
     """
     unknown: list[ClassMoments | None] = [None] * len(row_sets)
     if len(row_sets) > _MOST_PARTS:

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from tamis._base import find_feature, name_some, read_groups
 
-__all__ = ["FeatureGroups", "make_groups"]
-
 
 @dataclass(frozen=True)
 class FeatureGroups:
@@ -72,11 +70,7 @@ class FeatureGroups:
 def make_groups(
     feature_groups: object, keep: object, feature_names: Sequence[str]
 ) -> FeatureGroups:
-    """Make the groups from a user's parameters; raises ValueError for invalid ones.
-
-    `feature_groups`: as in `tamis._base.feature_groups.read_groups`; `keep`: features (names or
-    indices), whose groups are kept, or names of groups.
-    """
+    """Make the groups from a user's parameters; raises ValueError for invalid ones."""
     feature_names = [str(name) for name in feature_names]
     group_of, names = read_groups(feature_groups, feature_names)
     kept = np.zeros(len(names), dtype=bool)

@@ -25,8 +25,6 @@ from tamis.centers.welch import compare_classes
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["rank_features_by_class"]
-
 
 def rank_features_by_class(
     X: ArrayLike | Iterable[tuple] | Callable[[], Iterable[tuple]] | None = None,

@@ -33,16 +33,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
-from tamis.centers._key_kernels import (
-    csr_deviations,
-    csr_digits,
-    dense_deviations,
-    dense_digits,
-)
+from tamis.centers._key_kernels import csr_deviations, csr_digits, dense_deviations, dense_digits
 from tamis.centers.segments import ClassMedians, HalfRule
 from tamis.centers.units import heavy_rows
-
-__all__ = ["MedianSearch", "Survey", "plan_search", "survey"]
 
 _BITS = range(4, 13)
 _LARGEST_KEY = np.iinfo(np.uint64).max
@@ -86,10 +79,7 @@ def survey(X: Matrix, codes: NDArray, n_classes: int, sample_weight: NDArray | N
 def plan_search(
     n_features: int, n_classes: int, width: int, max_bytes: float
 ) -> tuple[int, list[slice]]:
-    """Choose the bits of a digit and the blocks of columns that need the fewest passes.
-
-    `width`: bits of a number; `max_bytes`: memory for the counts.
-    """
+    """Choose the bits of a digit and the blocks of columns that need the fewest passes."""
     best = None
     for bits in _BITS:
         size = max(1, int(max_bytes // (16 * n_classes * 2**bits)))
@@ -109,9 +99,6 @@ class MedianSearch:
     `count` is done for each chunk and its results are added (`merge_counts`); `descend` then goes
     one digit further. Once `is_found`, `deviations` is done for each chunk and added, and `finish`
     returns the result.
-
-    `columns`: the block of columns. `whole`: of all chunks; every class has weight. `bits`: bits
-    of a digit.
     """
 
     columns: slice
@@ -143,9 +130,8 @@ class MedianSearch:
     ) -> tuple[NDArray, NDArray]:
         """Counts of the next digit in one chunk, and smallest keys above the prefixes.
 
-        `X` (n_samples, n_features): all columns, finite; `codes` (n_samples,); `sample_weight`
-        (n_samples,) or None. Returns `counts` (n_columns, n_classes, 2, 2**bits); `after`
-        (n_columns, n_classes + 1).
+        `X` (n_samples, n_features), `codes` (n_samples,), `sample_weight` (n_samples,) or None.
+        Returns `counts` (n_columns, n_classes, 2, 2**bits), `after` (n_columns, n_classes + 1).
         """
         X, codes, sample_weight = heavy_rows(X, codes, sample_weight)
         weights, step = (np.ones(1), 0) if sample_weight is None else (sample_weight, 1)

@@ -46,8 +46,6 @@ from tamis.centers.segments import ClassMedians, TieRule, fill_columns
 from tamis.centers.sparse_medians import fill_sparse
 from tamis.centers.units import divide, heavy_rows, units_of
 
-__all__ = ["class_medians"]
-
 # Distances between numbers of this size can be summed, and divided by each other.
 _LARGEST = 2.0**900
 # Number of values per block of columns (8 MiB).
@@ -63,9 +61,8 @@ def class_medians(
 ) -> ClassMedians:
     """Medians, dispersions and gains of each column.
 
-    `X` (n_samples, n_features): float32 or float64, finite; compared and summed in float64.
-    `codes` (n_samples,): class index of each row, integers in 0..n_classes-1; every class has
-    weight. `n_classes`: number of classes. `sample_weight` (n_samples,) or None: non-negative
+    `X` (n_samples, n_features). `codes` (n_samples,): class index of each row, integers in
+    0..n_classes-1; every class has weight. `sample_weight` (n_samples,) or None: non-negative
     weights.
     """
     result = _medians_as_they_are(X, codes, n_classes, sample_weight)

@@ -27,8 +27,6 @@ from tamis.centers.ranking import NOTHING, CenterStatistics, scaled_by, select_l
 from tamis.centers.terms import PathTerms, bounds_of, path_decisions, require_finite_decisions
 from tamis.centers.units import divide
 
-__all__ = ["CenterModel"]
-
 # Number of values that are made dense at a time.
 _DENSE_VALUES = 1 << 22
 # Decisions that differ by less, relative to their terms, count as equal: sums in another order
@@ -154,8 +152,9 @@ class CenterModel:
         total = np.concatenate([[0.0], np.cumsum(size)]) * sharpness
         tolerance = _TIE * np.maximum(1.0 + total, self.temperature)
         is_l1 = self.metric == "l1"
+        bounds = np.stack(bounds_of(shift.T), axis=1)
         return PathTerms(
-            columns, origin, slope, shift, is_l1, sharpness, self.log_prior, tolerance
+            columns, origin, slope, shift, bounds, is_l1, sharpness, self.log_prior, tolerance
         )
 
     def _differences(self, support):
@@ -296,9 +295,7 @@ class CenterModel:
     def along(self, ks: NDArray) -> tuple[PathTerms, NDArray, NDArray]:
         """Terms of the ranked features, and what the k best features or groups are, for all ks.
 
-        `ks` (n_levels,). Returns `terms`; `stops` (n_levels,): number of ranked features among the
-        k best features or groups; `n_selected` (n_levels,): number of features, or groups, that
-        are selected.
+        `ks` (n_levels,). Returns `stops` (n_levels,), `n_selected` (n_levels,).
         """
         ranked = self.ranked()
         if self.groups is None:

@@ -23,7 +23,6 @@ from tamis.paths.scoring import is_counted, score_decisions
 if TYPE_CHECKING:
     from tamis.centers._fitted import FittedCenters
 
-__all__ = ["CentersPath", "check_levels", "path_grid"]
 
 # Number of labels, or decisions, held in memory at a time.
 _BLOCK = 4_000_000
@@ -32,20 +31,11 @@ _BLOCK = 4_000_000
 class CentersPath(Path):
     """Sparse center classifiers with different numbers of features, trained once.
 
-    `model`: statistics, scales and gains of all features; `levels` (n_levels,): numbers of
-    features, or of feature groups if there are groups, without those to keep; `classes`
-    (n_classes,): class labels, in the order of the decisions; `template`: parameters and input
-    features of the classifiers of the path. `levels`, `classes`: as above. `n_features`
-    (n_levels,): number of selected features, or groups: fewer than the level if fewer separate the
-    class centers. With a covariance, numbers of transformed features.
+    `levels` (n_levels,), `classes` (n_classes,), `n_features` (n_levels,).
     """
 
     def __init__(
-        self,
-        model: CenterModel,
-        levels: NDArray,
-        classes: NDArray,
-        template: FittedCenters,
+        self, model: CenterModel, levels: NDArray, classes: NDArray, template: FittedCenters
     ) -> None:
         self.levels = levels
         self.classes = classes
@@ -54,11 +44,7 @@ class CentersPath(Path):
         self._terms, self._stops, self.n_features = model.along(levels)
 
     def features(self, level: int) -> NDArray[np.intp]:
-        """Columns that the model at one place of the path uses, ascending.
-
-        `level`: place on the path. Returns `columns`: all columns with a covariance, because the
-        selected features are transformed ones.
-        """
+        """Columns that the model at one place of the path uses, ascending."""
         if self._model.whitening is not None:
             return np.arange(self._model.scale.size)
         return self._model.select(int(self.levels[level]))
@@ -66,8 +52,7 @@ class CentersPath(Path):
     def decisions(self, X: Matrix, places: slice = slice(None)) -> NDArray[np.float64]:
         """Log-probabilities, up to a constant per row, of some levels in one pass.
 
-        `X` (n_rows, n_columns): validated samples. `places`: places of the levels; all of them by
-        default. Returns `decisions` (n_levels, n_rows, n_classes).
+        `X` (n_rows, n_columns). Returns `decisions` (n_levels, n_rows, n_classes).
         """
         parts = [
             path_decisions(rows, self._terms, self._stops[places]) for rows in self._row_blocks(X)
@@ -79,8 +64,7 @@ class CentersPath(Path):
     def labels(self, X: Matrix, places: slice = slice(None)) -> NDArray:
         """Class indices of some levels in one pass; ties go to the first class.
 
-        `X` (n_rows, n_columns): validated samples. `places`: places of the levels; all of them by
-        default. Returns `labels` (n_levels, n_rows).
+        `X` (n_rows, n_columns). Returns `labels` (n_levels, n_rows).
         """
         parts = [
             path_labels(rows, self._terms, self._stops[places]) for rows in self._row_blocks(X)
@@ -88,10 +72,7 @@ class CentersPath(Path):
         return (parts[0] if len(parts) == 1 else np.concatenate(parts)).T
 
     def model(self, level: int) -> FittedCenters:
-        """The fitted classifier at one place of the path; nothing is retrained.
-
-        `level`: place on the path.
-        """
+        """The fitted classifier at one place of the path; nothing is retrained."""
         k = int(self.levels[level])
         classifier = copy.copy(self._template)
         if hasattr(classifier, "n_features_to_select"):
@@ -111,10 +92,8 @@ class CentersPath(Path):
     ) -> NDArray[np.float64]:
         """Scores of all levels, in one pass.
 
-        `X` (n_rows, n_columns): validated samples; `codes` (n_rows,): index into `every` for each
-        row; `every`: labels: the classes of the path, and possibly others; `known` (n_classes,):
-        index into `every` of each class of the path; `scoring`: as in scikit-learn;
-        `sample_weight` (n_rows,) or None. Returns `scores` (n_levels,).
+        `X` (n_rows, n_columns), `codes` (n_rows,), `known` (n_classes,), `sample_weight` (n_rows,)
+        or None. Returns `scores` (n_levels,).
         """
         if is_counted(scoring):
             return self._score_labels(X, codes, known, scoring, sample_weight)
@@ -178,10 +157,8 @@ def check_levels(
 ) -> NDArray[np.int64]:
     """Check the levels of a path: distinct numbers of features, ascending.
 
-    `levels`: numbers of features (larger ones mean all); a number of levels, geometrically spaced;
-    or None for a choice that suits the data. `n_choices`: number of features, or groups, to choose
-    from. `many`: for None: True for all numbers of features, False for a few hundred of them.
-    Returns `levels` (n_levels,): the single level 0 if every feature is kept.
+    `many`: for None: True for all numbers of features, False for a few hundred of them. Returns
+    `levels` (n_levels,): the single level 0 if every feature is kept.
     """
     chosen = None if levels is None else np.asarray(levels)
     if chosen is not None and (

@@ -28,19 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import largest
-from tamis._compile import WORTH_COMPILING, compiled
 from tamis.centers.segments import ClassMedians
 from tamis.centers.statistics import ClassMoments
-
-__all__ = [
-    "NOTHING",
-    "CenterStatistics",
-    "from_medians",
-    "from_moments",
-    "scale_of",
-    "scaled_by",
-    "select_largest",
-]
 
 # A column that is smaller than another by this factor is negligible.
 NOTHING = 2.0**1000
@@ -101,32 +90,11 @@ def _between_class_gain(mean, variance, n_rows):
     """Common centers, and gains of the class means."""
     # Squared, relative to the mean square: how far rounding can move the means.
     rounding = (n_rows * np.finfo(np.float64).eps) ** 2
-    if mean.size >= WORTH_COMPILING:
-        common, gain, largest = np.zeros((3, mean.shape[1]))
-        _add_gains(mean, variance, common, gain, largest)
-    else:
-        common = mean.sum(axis=0) / len(mean)
-        gain = ((mean - common) ** 2).sum(axis=0)
-        largest = (variance + mean**2).max(axis=0)
+    common = mean.sum(axis=0) / len(mean)
+    gain = ((mean - common) ** 2).sum(axis=0)
+    largest = (variance + mean**2).max(axis=0)
     gain[gain <= rounding * largest] = 0.0
     return common, gain
-
-
-@compiled
-def _add_gains(mean, variance, common, gain, largest):
-    # One class after the other: the inner loops are then simple enough for vector instructions.
-    n_classes, n_features = mean.shape
-    for c in range(n_classes):
-        for j in range(n_features):
-            common[j] += mean[c, j]
-            square = variance[c, j] + mean[c, j] * mean[c, j]
-            largest[j] = square if square > largest[j] else largest[j]
-    for j in range(n_features):
-        common[j] /= n_classes
-    for c in range(n_classes):
-        for j in range(n_features):
-            difference = mean[c, j] - common[j]
-            gain[j] += difference * difference
 
 
 def total_variance(moments: ClassMoments) -> NDArray:

@@ -16,7 +16,6 @@ from tamis._base.records import Record, plain
 if TYPE_CHECKING:
     from tamis.centers._fitted import FittedCenters
 
-__all__ = ["read_record", "write_record"]
 
 _OF_PATH = ("level", "n_features", "score", "standard_error", "cost")
 _OF_UNITS = ("unit", "scale", "gains")

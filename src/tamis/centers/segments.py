@@ -17,15 +17,8 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis._compile import WORTH_COMPILING
 from tamis.centers import _small_medians as small
-from tamis.centers._median_kernels import (
-    ColumnMedians,
-    Halves,
-    Segments,
-    medians_of_segments,
-)
+from tamis.centers._median_kernels import ColumnMedians, Halves, Segments, medians_of_segments
 from tamis.centers.exact_medians import exact_intervals
-
-__all__ = ["ClassMedians", "HalfRule", "TieRule", "fill_columns"]
 
 
 @dataclass
@@ -49,8 +42,7 @@ class ClassMedians:
 class HalfRule:
     """How sums of weights are compared with one half: exactly for whole-number weights.
 
-    `weight` (n_classes,): sums of the sample weights; `whole`: whether all sample weights are
-    whole numbers.
+    `weight` (n_classes,).
     """
 
     def __init__(self, weight: NDArray, whole: bool, n_rows: int) -> None:
@@ -109,17 +101,12 @@ class TieRule(HalfRule):
 
 
 def fill_columns(
-    columns: NDArray,
-    segments: Segments,
-    sums: NDArray | None,
-    rule: TieRule,
-    result: ClassMedians,
+    columns: NDArray, segments: Segments, sums: NDArray | None, rule: TieRule, result: ClassMedians
 ) -> None:
     """Fill in the statistics of columns from their sorted segments.
 
-    `columns`: which columns. `segments`: one segment per (column, class). `sums` (n_segments,) or
-    None: sums of the absolute deviations from the class medians; None: computed here. `result`:
-    changed in place.
+    `segments`: one segment per (column, class). `sums` (n_segments,) or None: sums of the absolute
+    deviations from the class medians; None: computed here. `result`: changed in place.
     """
     n_classes = rule.weight.size
     medians = ColumnMedians(

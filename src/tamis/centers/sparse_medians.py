@@ -16,8 +16,6 @@ from tamis.centers.segments import ClassMedians, TieRule, fill_columns
 from tamis.centers.units import require_finite_entries
 from tamis.centers.usual_counts import count_usual_values, unsigned
 
-__all__ = ["fill_sparse"]
-
 # Number of values per block of columns (8 MiB).
 _BLOCK_VALUES = 1 << 20
 # Segments with more values than this are cumulated one by one.

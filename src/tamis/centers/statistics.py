@@ -39,8 +39,6 @@ from tamis.centers._moment_kernels import (
 from tamis.centers.units import LARGE, divide, heavy_rows, units_of
 from tamis.centers.usual_counts import count_usual_values, unsigned
 
-__all__ = ["ClassMoments", "summarise"]
-
 # Below this share of the mean square a variance has lost too many digits to cancellation.
 _CANCELLATION = 1e-3
 # Columns that are finished together, so that their totals stay in the cache.

@@ -15,7 +15,7 @@ plus the number of levels. For two classes the labels need one sum instead of tw
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,6 @@ from tamis._compile import WORTH_COMPILING
 from tamis.centers import _small_paths as small
 from tamis.centers._path_kernels import (
     DifferenceTerms,
-    KernelTerms,
     PathLevels,
     StoredRows,
     ZeroTerms,
@@ -36,20 +35,11 @@ from tamis.centers._path_kernels import (
 )
 from tamis.centers.usual_counts import unsigned
 
-__all__ = [
-    "PathTerms",
-    "bounds_of",
-    "path_decisions",
-    "path_labels",
-    "require_finite_decisions",
-]
-
 # Far outside the centers, in multiples of their range.
 _REACH = 2.0**20
 
 
-@dataclass
-class PathTerms:
+class PathTerms(NamedTuple):
     """The summands of the decisions, in rank order."""
 
     columns: NDArray  # (n_ranked,): column of the r-th best feature
@@ -58,6 +48,7 @@ class PathTerms:
     # classes.
     slope: NDArray
     shift: NDArray  # (n_ranked, n_classes): l2: constant part; l1: the class center
+    bounds: NDArray  # (n_ranked, 2): l1: limits to which values are clipped; see `bounds_of`
     absolute: bool  # True for l1
     sharpness: NDArray  # (n_ranked + 1,): one over the dispersion with the k best features
     # (n_classes,): logarithms of the class priors, -inf for a class that was not seen.
@@ -65,29 +56,12 @@ class PathTerms:
     # (n_ranked + 1,): decisions with the k best features that differ by less are tied.
     tolerance: NDArray
 
-    @property
-    def bounds(self) -> NDArray:
-        """l1: limits to which values are clipped, of shape (n_ranked, 2); see `bounds_of`."""
-        return np.stack(bounds_of(self.shift.T), axis=1)
-
     def at_zero(self) -> NDArray:
         """Terms of a value 0, of shape (n_ranked, n_classes)."""
         if self.absolute:
             zero = np.clip(np.zeros(self.columns.size), *self.bounds.T)
             return -np.abs(zero[:, None] - self.shift) * self.slope
         return -self.origin[:, None] * self.slope - self.shift
-
-    def for_kernels(self) -> KernelTerms:
-        """The arrays that the compiled loops need."""
-        return KernelTerms(
-            self.columns,
-            self.origin,
-            self.slope,
-            self.shift,
-            self.bounds,
-            self.log_prior,
-            self.absolute,
-        )
 
     def differences(self) -> DifferenceTerms:
         """Two classes: the summands of the second decision minus the first."""
@@ -134,9 +108,7 @@ def path_decisions(
 ) -> NDArray[np.float64]:
     """Decisions of each row for each number of ranked features.
 
-    `X` (n_samples, n_features): checked samples; `ks`: numbers of ranked features. Returns
-    `decisions` (n_samples, len(ks), n_classes): those within rounding of the largest are equal to
-    it.
+    `X` (n_samples, n_features). Returns `decisions` (n_samples, len(ks), n_classes).
     """
     decisions = np.empty((X.shape[0], len(ks), terms.log_prior.size))
     if decisions.size == 0:
@@ -149,8 +121,7 @@ def path_decisions(
 def path_labels(X: Matrix, terms: PathTerms, ks: Sequence[int] | NDArray) -> NDArray:
     """Class index of each row for each number of ranked features.
 
-    `X` (n_samples, n_features): checked samples; `ks`: numbers of ranked features. Returns
-    `labels` (n_samples, len(ks)).
+    `X` (n_samples, n_features). Returns `labels` (n_samples, len(ks)).
     """
     if X.shape[0] == 0 or len(ks) == 0:
         return np.empty((X.shape[0], len(ks)), dtype=np.int8)
@@ -211,20 +182,20 @@ def _run(X, terms, levels, labels, decisions):
     elif is_sparse(X):
         zeros = _zero_terms(terms, levels.stops, X.shape[1])
         kernel = csr_path.choose(X.nnz + X.shape[0] * levels.stops.size)
-        kernel(_stored_rows(X), terms.for_kernels(), zeros, levels, labels, decisions)
+        kernel(_stored_rows(X), terms, zeros, levels, labels, decisions)
     else:
         kernel = dense_path.choose(X.shape[0] * terms.columns.size)
-        kernel(X, terms.for_kernels(), levels, labels, decisions)
+        kernel(X, terms, levels, labels, decisions)
 
 
 def _run_small(X, terms, levels, labels, decisions):
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if is_sparse(X):
             zeros = _zero_terms(terms, levels.stops, X.shape[1])
-            parts = small.csr_sums(_stored_rows(X), terms.for_kernels(), zeros, levels)
+            parts = small.csr_sums(_stored_rows(X), terms, zeros, levels)
             sums = zeros.base + parts
         else:
-            sums = parts = small.dense_sums(X, terms.for_kernels(), levels)
+            sums = parts = small.dense_sums(X, terms, levels)
         if not labels.size:
             small.write_decisions(sums, terms.log_prior, levels, decisions)
             return

@@ -13,14 +13,6 @@ from sklearn.utils.validation import assert_all_finite
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = [
-    "LARGE",
-    "divide",
-    "heavy_rows",
-    "require_finite_entries",
-    "units_of",
-]
-
 # Numbers between 1 / LARGE and LARGE can be squared, and divided by a variance, twice.
 LARGE = 2.0**250
 

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis._compile import WORTH_COMPILING, compiled
 
-__all__ = ["UsualCounts", "count_usual_values", "unsigned"]
-
 # Sums of squares of whole numbers up to this are exact for eight thousand rows and more.
 _LARGEST = 2**20
 

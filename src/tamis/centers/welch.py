@@ -20,8 +20,6 @@ from scipy.special import stdtr
 from tamis.centers.class_counts import ClassCounts, rest_of_each_class
 from tamis.centers.statistics import ClassMoments
 
-__all__ = ["adjust_pvalues", "compare_classes", "welch_test"]
-
 # Added to both means of a fold change, as in scanpy, so that a mean of 0 gives a finite number.
 _TINY = 1e-9
 
@@ -31,10 +29,9 @@ def compare_classes(
 ) -> Iterator[tuple[int, dict[str, NDArray]]]:
     """Compare classes with all other rows, or with the rows of one class.
 
-    `chosen`: places of the classes to compare. `reference`: place of the class to compare with;
-    None: all other rows. `log_base`: base of the logarithm that was applied to the data. Yields
-    `place`: one of `chosen`, ascending; `columns` (n_features,): as in the table of
-    `rank_features_by_class`, features in their order.
+    `reference`: place of the class to compare with; None: all other rows. Yields `place`: one of
+    `chosen`, ascending; `columns` (n_features,): as in the table of `rank_features_by_class`,
+    features in their order.
     """
     moments, nonzeros = counts.moments, counts.nonzeros
     n_classes = moments.weight.size

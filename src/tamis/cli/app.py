@@ -18,8 +18,6 @@ from pathlib import Path
 from tamis.cli.parser import make_parser
 from tamis.cli.printing import STANDARD_INPUT, print_lines, silence
 
-__all__ = ["main"]
-
 _DONE, _FAILED, _WRONG = 0, 1, 2
 _BLOCK = 1 << 20
 

@@ -6,21 +6,6 @@ from functools import partial
 
 from tamis.comparison.options import Number
 
-__all__ = [
-    "Append",
-    "costs",
-    "fraction",
-    "integer",
-    "names",
-    "ngrams",
-    "number",
-    "positive",
-    "share",
-    "size",
-    "tolerance",
-    "words",
-]
-
 
 class Append(argparse.Action):
     """Collect the names of an option that is given several times."""

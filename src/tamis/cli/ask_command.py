@@ -10,8 +10,6 @@ from tamis.report.questionnaire.conversation import Questionnaire
 from tamis.report.questionnaire.record import append_line, describe, replay
 from tamis.report.questionnaire.run import open_run
 
-__all__ = ["run"]
-
 # Classes shown after each answer, and choices of a question.
 _MOST_CLASSES, _MOST_CHOICES = 4, 12
 _WHY = {

@@ -5,8 +5,6 @@ import argparse
 from tamis.cli import argument_types
 from tamis.cli.reading_options import Renamed, add_prevalence
 
-__all__ = ["add_ask", "add_conversation", "add_refer"]
-
 
 def add_ask(commands, make_command, run):
     """Add the command `ask`."""

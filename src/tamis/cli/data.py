@@ -18,8 +18,6 @@ from tamis.tables.columns.table import Columns, Table
 from tamis.tables.errors import InputError
 from tamis.tables.formats.source import WORD, Budget, check_path
 
-__all__ = ["EMBEDDED", "READING", "Loaded", "find_words", "load", "read_features_file"]
-
 EMBEDDED = "breast cancer (embedded)"
 _FIELDS = (
     "feature",
@@ -75,9 +73,7 @@ class Loaded:
 def load(words, folder=None, *, force=False, tell=lambda message: None):
     """Read the data that the options of `tamis fit` name.
 
-    `words`: options of `tamis fit`; `folder`: where the decision to stream and finished passes are
-    recorded; `force`: whether those of different data are discarded; `tell`: called with messages
-    for the user.
+    `tell`: called with messages for the user.
     """
     _check_words(words)
     descriptions = {}

@@ -34,8 +34,6 @@ from tamis.tables.classifying.unusual import Unusual
 from tamis.tables.errors import InputError, listed
 from tamis.tables.preparing.streamed_preparation import hash_table
 
-__all__ = ["run"]
-
 # Report classes whose share differs by more than this from what the probabilities assume.
 _FAR = 0.05
 _HERE = "here"
@@ -169,10 +167,8 @@ def _note_same_rows(model, digest, notes, path):
 def _note_training_file(options, notes):
     """Warn if the model was trained on this file."""
     try:
-        trained_on = json.loads((Path(options.run) / "run.json").read_text(encoding="utf-8"))[
-            "data"
-        ]
-        is_same = os.path.samefile(trained_on, options.data)
+        words = json.loads((Path(options.run) / "run.json").read_text(encoding="utf-8"))
+        is_same = os.path.samefile(words["data"], options.data)
     except (OSError, ValueError, KeyError, TypeError):
         return  # a model file, or data that are not there any more
     if is_same:
@@ -180,6 +176,11 @@ def _note_training_file(options, notes):
             f"{options.data} is the file that the model was trained on, so these scores are too "
             "good; report the selection-corrected (honest) score of tamis fit, or evaluate other "
             "rows"
+        )
+    if is_same and words.get("duplicates") == "group":
+        notes.append(
+            "in the class frequencies of training, duplicates count as one sample; here, every "
+            "row counts"
         )
 
 
@@ -374,6 +375,7 @@ def _tell(results, model, codes, options, n_asked, notes, priors):
             "level": model.level,
             "decides_by_cost": model.misclassification is not None,
             "is_recalibrated": model.recalibration is not None,
+            "selection_score": chosen or None,
             "tamis": model.version,
             "digest": make_document(model)["digest"],
         },

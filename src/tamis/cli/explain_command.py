@@ -19,8 +19,6 @@ from tamis.tables.classifying.explanations import (
 from tamis.tables.classifying.unusual import Unusual
 from tamis.tables.errors import InputError, NotReadable
 
-__all__ = ["run"]
-
 BASE, OTHERS = "(base)", "(other features)"
 
 
@@ -114,23 +112,12 @@ def _sequences(model, chunks, top, prevalence):
 
 _HOW = {
     Explanation: (
-        (
-            "prediction",
-            "probability",
-            "runner_up",
-            "rank",
-            "feature",
-            "value",
-            "contribution",
-        ),
+        ("prediction", "probability", "runner_up", "rank", "feature", "value", "contribution"),
         _contributions,
     ),
     NearestLandmarks: (
         ("prediction", "probability", "rank", "training_row", "label", "distance"),
         _nearest,
     ),
-    Questions: (
-        ("step", "feature", "value", "prediction", "probability"),
-        _sequences,
-    ),
+    Questions: (("step", "feature", "value", "prediction", "probability"), _sequences),
 }

@@ -12,13 +12,8 @@ from tamis.models.files import write_atomically
 from tamis.models.privacy import privacy_sentences
 from tamis.tables.errors import InputError
 
-__all__ = ["run"]
-
 # Options that belong to one format only.
-_OF_FORMAT = {
-    "html": ("max_questions", "refer", "flip_risk"),
-    "card": ("data", "positive"),
-}
+_OF_FORMAT = {"html": ("max_questions", "refer", "flip_risk"), "card": ("data", "positive")}
 _OF_PERSONS = ("html", "card")
 
 

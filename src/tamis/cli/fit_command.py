@@ -19,8 +19,6 @@ from tamis.comparison.fitted.describing import save_first, save_rest
 from tamis.comparison.folder import RunFolder
 from tamis.tables.errors import InputError
 
-__all__ = ["compare_again", "conclude", "read_about", "run", "write_page"]
-
 
 def run(options):
     """Run the command; returns the exit code."""
@@ -64,10 +62,7 @@ def run(options):
 
 
 class _Reporter(Callback):
-    """Report progress to the user, and save the options of the run.
-
-    `words`: options of the command; `decision`: whether the table is streamed.
-    """
+    """Report progress to the user, and save the options of the run."""
 
     def __init__(self, words, folder, decision):
         self.words, self.folder, self.decision = words, folder, decision
@@ -119,10 +114,7 @@ class _Reporter(Callback):
 
 
 def compare_again(folder, words):
-    """The comparison of a run, from its checkpoints.
-
-    `words`: options of the run, from `find_words`.
-    """
+    """The comparison of a run, from its checkpoints."""
     loaded = load(words, folder)
     comparison = compare_table(
         loaded.table,

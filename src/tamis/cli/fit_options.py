@@ -5,8 +5,6 @@ import argparse
 from tamis.cli import argument_types
 from tamis.cli.reading_options import DATA, Renamed, add_declared, add_guard, add_reading
 
-__all__ = ["ABOUT", "add_clinical", "add_fit", "add_no_report"]
-
 ABOUT = "text file with the intended use of the model, for the report and the questionnaire"
 
 

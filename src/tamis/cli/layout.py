@@ -8,21 +8,6 @@ import unicodedata
 
 from tamis.cli.printing import Styled, printable
 
-__all__ = [
-    "WIDTH",
-    "count",
-    "counted",
-    "entry",
-    "listed_names",
-    "pad",
-    "paragraph",
-    "plural",
-    "shorten",
-    "show_table",
-    "span",
-    "times",
-]
-
 #: Columns of a line.
 WIDTH = 80
 # Columns of what stands before the text of an entry, and of a class in a list of classes.
@@ -68,8 +53,7 @@ def pad(text, width, right=False):
 def paragraph(text, first="", indent=None, style=None):
     """Wrap a sentence.
 
-    `first`: what the first line begins with. `indent`: what the other lines begin with; None:
-    spaces, as many as `first` is wide. `style`: of all lines: see `Styled`.
+    `indent`: what the other lines begin with; None: spaces, as many as `first` is wide.
     """
     indent = " " * span(first) if indent is None else indent
     lines, line, is_empty = [], first, True

@@ -9,8 +9,6 @@ from tamis.comparison.methods.baselines import BASELINES
 from tamis.comparison.methods.families import METHODS
 from tamis.comparison.run import PATIENCE
 
-__all__ = ["run"]
-
 _CENTERS = 'Calafiore and Fracastoro, "Sparse l1 and l2 Center Classifiers", arXiv 1911.07320'
 _PANEL = (
     "the two stages of the experiments in arXiv 1911.07320 (prefilter by sparse centers, then a "

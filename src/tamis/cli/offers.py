@@ -9,18 +9,13 @@ from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods.naming import name_model
 from tamis.tables.errors import InputError
 
-__all__ = ["find_original", "offer_readable"]
-
 # What becomes of a model, for a sentence about models with which it can be done.
 _DONE = {"ask": "asked", "explain": "explained", "card": "written as points"}
 _MAKE = "To make one: tamis fit ... --readable -o RUN"
 
 
 def offer_readable(options):
-    """Lines that name a model of the run with which the command works, and how to make it.
-
-    `options`: of a command about the model of `options.run` that cannot be read.
-    """
+    """Lines that name a model of the run with which the command works, and how to make it."""
     folder = RunFolder(options.run)
     format = getattr(options, "to", None)
     done = _DONE.get(format) or _DONE.get(options.command, "exported this way")
@@ -35,17 +30,23 @@ def offer_readable(options):
     if "readable" not in metrics:
         return ["An earlier version made this run; repeat tamis fit to see what else it offers."]
     if best is None:
-        return [f"This run has no model that can be {done}. To make one:", f"  {_again(folder)}"]
+        return [
+            f"This run has no model that can be {done}. To make one:",
+            f"  {_again(folder, f'{folder.path}-readable')}",
+        ]
     if original is None and best["is_recommended"]:
         return []  # it is this model
     if original is not None and not original.is_dir():
         return [f"{original}, from which this model was picked, is no longer there. {_MAKE}"]
     source = str(original or folder.path)
-    target = f"{source.rstrip('/')}-{'card' if format == 'card' else 'readable'}"
+    base = source.rstrip("/")
+    target = f"{base}-{'card' if format == 'card' else 'readable'}"
     told = name_model(best["method"], best, best["features_overall"], best["head"])
     scoring = metrics["settings"]["scoring"].replace("_", " ")
-    limit = f" --n-features {CARD_FEATURES}" if format == "card" else ""
-    why = f" (a card has at most {CARD_FEATURES} features)" if format == "card" else ""
+    limit = why = ""
+    if best != metrics["readable"]["best"]:
+        limit = f" --n-features {CARD_FEATURES}"
+        why = f" (a card has at most {CARD_FEATURES} features)"
     command, *words = options.argv
     at = next(i for i, word in enumerate(words) if Path(word) == Path(options.run))
     words = [shlex.quote(word) for word in words]
@@ -55,6 +56,8 @@ def offer_readable(options):
         f"{best['standard_error']:.3f} in the folds{_warn(best, metrics)}. To use it{why}:",
         f"  tamis pick {as_word(source)} --readable{limit} -o {as_word(target)}",
         f"  tamis {command} {' '.join(words)}",
+        "It will have no score to report, because it is chosen after seeing the curve. For one:",
+        f"  {_again(folder, base + '-readable-fit')}",
     ]
 
 
@@ -73,7 +76,7 @@ def find_original(folder):
     return None if found is None else Path(found)
 
 
-def _again(folder):
+def _again(folder, target):
     """The command of a run with all methods whose models can be read, and another folder."""
     words, kept = list(_words(folder).get("argv", ("fit", "..."))), []
     while words:
@@ -82,7 +85,6 @@ def _again(folder):
             words = words[1:]
         elif not word.startswith(("--methods=", "--output=", "-o")):
             kept.append(word)
-    target = f"{str(folder.path).rstrip('/')}-readable"
     return shlex.join(["tamis", *map(str, kept), "--readable", "-o", target])
 
 

@@ -11,12 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tamis.cli.fields import join_fields, number
 from tamis.cli.printing import print_lines, printable
 from tamis.models.files import guarded, write_atomically
 from tamis.tables.errors import InputError
-
-__all__ = ["check_output", "number", "write_columns", "write_json", "write_rows"]
 
 # Characters of a cell that need quotes around it.
 _SPECIAL = re.compile('[,"\r\n]')
@@ -46,8 +43,7 @@ def check_output(output, *read):
 def write_rows(path, header, rows, guard):
     """Write CSV.
 
-    `path`: None: standard output; `rows`: may be computed while they are written; `guard`: whether
-    to put an apostrophe before cells that a spreadsheet would read as formulas.
+    `path`: None: standard output.
     """
 
     def write(text):
@@ -65,8 +61,7 @@ def write_rows(path, header, rows, guard):
 def write_columns(path, header, blocks, guard):
     """Write CSV a block of rows at a time, which is many times faster than row by row.
 
-    `path`: None: standard output; `blocks`: columns of some rows: a range of whole numbers, an
-    array of floats, or a list of cells; `guard`: as in `write_rows`.
+    `path`: None: standard output.
     """
 
     def write(text):
@@ -79,14 +74,37 @@ def write_columns(path, header, blocks, guard):
 
         text.write(",".join(map(escaped, header)) + "\n")
         for columns in blocks:
-            lines = join_fields(columns, escaped)
-            if lines is None:
-                cells = [map(number if isinstance(c, np.ndarray) else escaped, c) for c in columns]
-                lines = "".join([",".join(row) + "\n" for row in zip(*cells, strict=True)])
-            text.write(lines)
+            text.write(join_fields(columns, escaped))
         text.flush()
 
     _write(path, write)
+
+
+def number(value):
+    """Format a number for a CSV file: ten digits, empty for NaN."""
+    # Adding 0 makes -0 a plain 0.
+    return "" if value != value else f"{value + 0.0:.10g}"
+
+
+def join_fields(columns, escape):
+    """Lines of some columns, as `write_columns` takes them; `escape` gives the text of a cell."""
+    kinds, fields = [], []
+    for column in columns:
+        if isinstance(column, range):
+            kinds.append("%d")
+            fields.append(column)
+        elif isinstance(column, np.ndarray) and not np.isnan(column).any():
+            kinds.append("%.10g")
+            fields.append((column + 0.0).tolist())
+        else:
+            kinds.append("%s")
+            if isinstance(column, np.ndarray):
+                fields.append(map(number, column.tolist()))
+            else:
+                texts = {cell: escape(cell) for cell in set(column)}
+                fields.append([texts[cell] for cell in column])
+    line = ",".join(kinds) + "\n"
+    return "".join([line % row for row in zip(*fields, strict=True)])
 
 
 def write_json(path, value):

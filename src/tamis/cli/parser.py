@@ -10,8 +10,6 @@ from tamis.cli.printing import printable
 from tamis.cli.reading_options import DATA, SEED, add_guard, add_prevalence, add_reading
 from tamis.comparison.options import METHOD_NAMES
 
-__all__ = ["make_parser"]
-
 _RUN = "folder of a run, or a model file"
 _PRIORS = "the same as --prevalence A=0.1,B=0.9 --relabel; every class must be named"
 _RELABEL = "decide the labels, too, by the class frequencies of --prevalence"
@@ -147,10 +145,7 @@ def _add_evaluate(commands):
         help="class whose probabilities are evaluated (default: that of fit, or the second of two "
         "classes; with more than two, each of them)",
     )
-    add_prevalence(
-        parser,
-        labels="; here: as in DATA; labels do not change without --relabel",
-    )
+    add_prevalence(parser, labels="; here: as in DATA; labels do not change without --relabel")
     _add_relabel(parser)
     parser.add_argument(
         "--seed", type=argument_types.integer[0], default=0, metavar="N", help=SEED

@@ -5,13 +5,12 @@ from tamis.cli.fit_command import compare_again, conclude
 from tamis.cli.offers import find_original
 from tamis.cli.printing import say
 from tamis.comparison.choosing.picking import complete, pick_choice
+from tamis.comparison.choosing.readable import tell_standard
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods.baselines import BASELINES
 from tamis.comparison.methods.families import METHODS
 from tamis.models.files import refuse_broken_link
 from tamis.tables.errors import InputError
-
-__all__ = ["run"]
 
 
 def run(options):
@@ -54,6 +53,8 @@ def run(options):
     )
     if options.readable and choice == comparison.recommended:
         say("the recommended model can be read already; this is the same model")
+    elif options.readable and not options.without:
+        say(tell_standard(comparison, choice))
     target.check()
     # Before the results are printed: the reader of a pipe may close it.
     target.path.mkdir(parents=True, exist_ok=True)

@@ -16,8 +16,6 @@ from tamis.tables.classifying.prevalence import find_prevalence, tell_assumed, t
 from tamis.tables.classifying.unusual import Unusual
 from tamis.tables.errors import EmptyTableError, InputError, listed, quoted
 
-__all__ = ["check_relabel", "missing_words", "read_new", "read_prevalence", "read_priors", "run"]
-
 # Values per chunk; most and fewest rows per chunk.
 _VALUES, _MOST_ROWS, _FEWEST_ROWS = 2_000_000, 20_000, 50
 _TOLERANCE = 1e-6
@@ -110,12 +108,11 @@ def read_new(options, model, *, extra=(), width=None, allow_empty=True, tell=say
     Values that are treated as missing are reported: absent columns after the first chunk, words in
     numeric columns after the last one.
 
-    `options`: options of the command: `data`, `id_column`, and how to read. `extra`: other columns
-    to return if the file has them. `width`: values held per row; None: one per column of the
-    model. `allow_empty`: whether a table without rows gives a message instead of an error. `tell`:
-    called with each message; the default writes it to standard error. Returns `name`: heading for
-    the names of the rows: the column of `--id`, or "row"; `chunks`: the model's columns; names of
-    the rows, or their numbers from 1; other columns.
+    `width`: values held per row; None: one per column of the model. `allow_empty`: whether a table
+    without rows gives a message instead of an error. `tell`: called with each message; the default
+    writes it to standard error. Returns `name`: heading for the names of the rows: the column of
+    `--id`, or "row"; `chunks`: the model's columns; names of the rows, or their numbers from 1;
+    other columns.
     """
     from tamis.tables.reading.rows import read_rows
 
@@ -225,8 +222,7 @@ def _share(value, text):
 def read_priors(text, classes):
     """Read the frequencies of the classes, in their order.
 
-    `text`: one name and number per class; the numbers sum to 1. `classes` (n_classes,). Returns
-    `priors` (n_classes,) or None.
+    `classes` (n_classes,). Returns `priors` (n_classes,) or None.
     """
     if text is None:
         return None

@@ -5,8 +5,6 @@ import os
 import re
 import sys
 
-__all__ = ["STANDARD_INPUT", "Styled", "print_lines", "printable", "say", "silence"]
-
 #: Name of data from a pipe, in messages and in run.json.
 STANDARD_INPUT = "standard input"
 # Control characters (escape sequences, line ends) and those that change the text direction.

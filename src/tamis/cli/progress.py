@@ -13,8 +13,6 @@ from tamis._compile import WORTH_COMPILING
 from tamis.cli.printing import say
 from tamis.comparison.methods.baselines import find_method
 
-__all__ = ["Progress", "reading", "tell_estimate", "tell_seconds"]
-
 # Seconds between lines if standard error is not a terminal.
 _QUIET = 30.0
 # Bytes up to which reading is silent; seconds before the first message, and between messages.
@@ -32,10 +30,7 @@ _KERNELS = {
 
 
 def tell_estimate(start):
-    """The estimated time of a comparison, in words.
-
-    `start`: tasks, seconds per task and method, and number of processes.
-    """
+    """The estimated time of a comparison, in words."""
     tasks = start.plan.tasks
     total = sum(start.seconds[task.method] for task in tasks) / start.n_jobs
     total += max(start.seconds[task.method] for task in tasks)  # the final model, at most
@@ -53,8 +48,6 @@ def preparation_seconds(methods, n_values):
 
     Most methods compute small data without kernels. Compiled kernels are kept beside their
     modules, or in the folder that numba was told to use.
-
-    `n_values`: rows times columns.
     """
     package, elsewhere = Path(tamis.__file__).parent, os.environ.get("NUMBA_CACHE_DIR")
     seconds = 0.0
@@ -105,11 +98,7 @@ def reading(path):
 
 
 class Progress(AbstractContextManager):
-    """Show finished tasks, and how long the others will take.
-
-    `tasks`: all tasks; `estimates`: rough seconds per task of each method; `n_jobs`: tasks that
-    run at the same time.
-    """
+    """Show finished tasks, and how long the others will take."""
 
     def __init__(self, tasks, estimates, n_jobs):
         self.estimates, self.n_jobs = estimates, n_jobs

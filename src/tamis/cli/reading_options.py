@@ -9,8 +9,6 @@ from tamis.cli.printing import say
 from tamis.comparison.options import Number, declared
 from tamis.tables.columns.missing import BELOW_DETECTION
 
-__all__ = ["DATA", "SEED", "Renamed", "add_declared", "add_guard", "add_prevalence", "add_reading"]
-
 DATA = "table to read: a file, or - for standard input"
 SEED = "seed of the random numbers (default: 0)"
 
@@ -42,6 +40,12 @@ def add_declared(group, name):
             words["default"] = () if one.default is MISSING else one.default
             words |= {"action": argument_types.Append} if read == "names" else {}
         group.add_argument(f"--{one.name.replace('_', '-')}", **words)
+
+
+def add_columns(parser, option, help):
+    """Add an option whose values are names of columns."""
+    read = {"type": argument_types.names, "action": argument_types.Append, "default": ()}
+    parser.add_argument(option, **read, metavar="COLS", help=help)
 
 
 def add_prevalence(parser, default="training", where="", labels=""):
@@ -91,48 +95,21 @@ def add_reading(parser, *, training, labels=True):
             "--target-file", metavar="FILE", help="separate file of labels, joined by row name"
         )
     if not training:
-        group.add_argument(
-            "--drop",
-            type=argument_types.names,
-            action=argument_types.Append,
-            default=(),
-            metavar="COLS",
-            help="with --transpose: columns of the file that are not samples",
-        )
+        add_columns(group, "--drop", "with --transpose: columns of the file that are not samples")
         return
-    group.add_argument(
-        "--text",
-        type=argument_types.names,
-        action=argument_types.Append,
-        default=(),
-        metavar="COLS",
-        help="columns of free text; each word is a feature",
-    )
+    add_columns(group, "--text", "columns of free text; each word is a feature")
     add_declared(group, "reading")
-    group.add_argument(
+    add_columns(
+        group,
         "--categorical",
-        type=argument_types.names,
-        action=argument_types.Append,
-        default=(),
-        metavar="COLS",
-        help="columns whose numbers stand for categories (columns of strings are detected)",
+        "columns whose numbers stand for categories (columns of strings are detected)",
     )
-    group.add_argument(
+    add_columns(
+        group,
         "--drop",
-        type=argument_types.names,
-        action=argument_types.Append,
-        default=(),
-        metavar="COLS",
-        help="columns not to use; with --transpose, also columns of the file that are not samples",
+        "columns not to use; with --transpose, also columns of the file that are not samples",
     )
-    group.add_argument(
-        "--include",
-        type=argument_types.names,
-        action=argument_types.Append,
-        default=(),
-        metavar="COLS",
-        help="use columns that would be dropped automatically",
-    )
+    add_columns(group, "--include", "use columns that would be dropped automatically")
     group.add_argument(
         "--missing",
         choices=("impute", "error"),

@@ -11,8 +11,6 @@ from tamis.comparison.attempts import tell_failure
 from tamis.comparison.folder import RunFolder
 from tamis.tables.errors import InputError
 
-__all__ = ["run"]
-
 
 def run(options):
     """Run the command; returns the exit code."""

@@ -8,17 +8,13 @@ from tamis.cli.show_comparison import show_comparison
 from tamis.cli.show_features import show_features
 from tamis.comparison.attempts import attempt
 
-__all__ = ["show_results"]
-
 _MOST_CLASSES = 8
 
 
 def show_results(metrics, records, *, is_saved=True):
     """Lines for standard output, the answer first.
 
-    `metrics`: the content of `metrics.json`; `records`: the features of the model; `is_saved`:
-    whether there are files that say more. Returns `lines`: at most 80 columns wide, except for
-    what cannot be broken.
+    Returns `lines`: at most 80 columns wide, except for what cannot be broken.
     """
     failed = metrics.setdefault("not_described", {})
 

@@ -11,8 +11,6 @@ from tamis.comparison.choosing.decisions import (
 from tamis.comparison.fitted.promise_words import tell_promises
 from tamis.comparison.methods.naming import name_head, name_method
 
-__all__ = ["name_score", "show_answer"]
-
 _SCORES = {"f1_macro": "macro F1", "mcc": "Matthews corr.", "roc_auc": "ROC AUC"}
 _OPTIMISTIC = "cross-validated, used for selection (optimistic: do not report)"
 _CHECKS = ("data_checks", "result_checks", "model_checks")
@@ -26,10 +24,7 @@ def name_score(settings):
 
 
 def show_answer(metrics, is_saved=True):
-    """Lines about the model: severe warnings above the score, all else below.
-
-    `metrics`: the content of `metrics.json`; `is_saved`: whether there are files that say more.
-    """
+    """Lines about the model: severe warnings above the score, all else below."""
     model, name = metrics["model"], name_score(metrics["settings"])
     unfinished = tell_unfinished(metrics)
     lines = [
@@ -50,6 +45,7 @@ def show_answer(metrics, is_saved=True):
         lines += entry(
             "permutation test", f"p = {p['p_value']:.3g} from {n} shuffles of the labels"
         )
+    lines += _show_privacy(model, is_saved)
     lines += _show_checks(metrics, is_saved)
     promises = tell_promises(metrics)
     for line in promises:
@@ -243,6 +239,17 @@ def _show_kept(model):
         f"{kept['score']:.3f} ± {kept['standard_error']:.3f}; the other features add "
         f"{kept['added']:+.3f} ± {kept['added_standard_error']:.3f} (paired)",
     )
+
+
+def _show_privacy(model, is_saved):
+    """Rows of the training data that the files of the model contain, and how to do without."""
+    told = model.get("privacy")
+    if told is None or not is_saved:
+        return
+    if not model["is_readable"]:
+        how = "fit" if model["recommended"] else "pick"
+        told += f" A model without them: tamis {how} ... --readable"
+    yield from entry("privacy", told, "warning")
 
 
 def _show_checks(metrics, is_saved):

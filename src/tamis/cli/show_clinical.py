@@ -7,8 +7,6 @@ from typing import Any
 
 from tamis.cli.layout import entry, paragraph
 
-__all__ = ["show_clinical", "show_costs"]
-
 _MOST_SHOWN = 20
 _VERDICTS = {
     "flat": "flat: more rows will hardly help",
@@ -18,10 +16,7 @@ _VERDICTS = {
 
 
 def show_clinical(model: dict[str, Any], name: str) -> Iterator[str]:
-    """Lines for standard output.
-
-    `model`: the model in `metrics.json`; `name`: name of the score.
-    """
+    """Lines for standard output."""
     if model.get("left_out_batches"):
         yield from _show_batches(model["left_out_batches"])
     if model.get("time_order"):
@@ -121,8 +116,7 @@ def _time(value):
 def show_costs(found: dict[str, Any], name: str, to_report: str = "") -> Iterator[str]:
     """Lines about decisions by expected cost, which are those of the model.
 
-    `found`: the costs of errors in `metrics.json`; `name`: name of the score; `to_report`: what
-    follows costs that may be reported.
+    `found`: the costs of errors in `metrics.json`.
     """
     low, high = found["interval_95"]
     constant, (least, most) = found["constant"], found["saved_interval_95"]

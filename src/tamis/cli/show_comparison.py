@@ -4,25 +4,20 @@ from tamis.cli.layout import count, pad, paragraph, shorten, times
 from tamis.cli.printing import Styled
 from tamis.cli.show_answer import name_score
 from tamis.comparison.fitted.metrics import scores_vary
-from tamis.comparison.methods.naming import explain_marks, mark_method
-
-__all__ = ["show_comparison"]
+from tamis.comparison.methods.naming import bracket, explain_marks, mark_method
 
 # Columns of the name, of the smallest model, and of the best one.
 _NAME, _SMALL, _BEST = 26, 30, 17
 
 
 def show_comparison(metrics):
-    """Lines about all methods: the smallest model that is good enough, and the best one.
-
-    `metrics`: the content of `metrics.json`.
-    """
+    """Lines about all methods: the smallest model close to their best one, and that one."""
     settings, methods = metrics["settings"], metrics["methods"]
     folds = f"{settings['folds']} folds"
     folds += f", repeated {times(settings['repeats'])}" if settings["repeats"] > 1 else ""
     yield Styled(f"Compared on the same {folds} (optimistic: used to choose)", "bold")
     header = pad(f"{name_score(settings)} ± s.e.", _NAME)
-    yield Styled(f"{header}{'smallest that is good enough':>{_SMALL}}{'best':>{_BEST}}", "dim")
+    yield Styled(f"{header}{'smallest close to its best':>{_SMALL}}{'its best':>{_BEST}}", "dim")
     ours = [item for item in methods.items() if not item[1]["is_baseline"]]
     others = [item for item in methods.items() if item[1]["is_baseline"]]
     for name, method in ours:
@@ -31,9 +26,9 @@ def show_comparison(metrics):
         yield Styled("  baselines", "dim")
     for name, method in others:
         yield from _show_row(name, method, metrics)
-    told = "good enough: compared with the best size of the same method"
+    told = "close: within one standard error of the difference, or the tolerance"
     if any(method["is_recommended"] for method in methods.values()):
-        told += "; in the line with *, with the best of all"
+        told += "; in the line with *, close to the best of all methods"
     yield from paragraph(told, indent="  ", style="dim")
     marks = explain_marks(methods)
     if marks:
@@ -50,8 +45,10 @@ def _show_row(name, method, metrics):
         scored += f" ± {small['standard_error']:.3f}"
     else:
         scored += " " * len(" ± 0.000")
-    line += f"{count(small['features_overall']):>{_SMALL - 16}}{scored:>16}"
-    line += f"{count(best['features_overall']):>{_BEST - 8}}{best['score']:>8.3f}"
+    line += f"{count(small['features_overall']):>{_SMALL - 16}}{_align(scored, small, 16)}"
+    highest = _align(f"{best['score']:.3f}", best, 8)
+    line += f"{count(best['features_overall']):>{_BEST - 9}}{highest}"
+    line = line.rstrip()
     yield Styled(line, "bold") if is_chosen else line
     told = []
     if method["asks"]:
@@ -63,6 +60,12 @@ def _show_row(name, method, metrics):
         told.append(f"mean cost per sample {small['cost_per_sample']:.4g}")
     if told:
         yield from paragraph("; ".join(told), "    ", style="dim")
+
+
+def _align(text, point, width):
+    """A score that ends at a column; a bracket stands beyond it."""
+    text = bracket(text, point)
+    return pad(text, width + 1, right=True) if text.endswith(")") else pad(text, width, True) + " "
 
 
 def _show_missing(metrics):

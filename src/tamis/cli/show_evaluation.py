@@ -2,11 +2,9 @@
 
 import numpy as np
 
-from tamis.cli.layout import plural, show_table
+from tamis.cli.layout import paragraph, plural, show_table
 from tamis.tables.classifying.prevalence import percent
 from tamis.tables.errors import listed
-
-__all__ = ["show_evaluation"]
 
 _NAMES = {
     "balanced_accuracy": "balanced accuracy",
@@ -40,7 +38,7 @@ def show_evaluation(report):
             "is no comparison",
         ]
     else:
-        lines += ["", "the model has no cross-validated score to compare with"]
+        lines += ["", *_without_honest(report["model"]["selection_score"])]
     cost = report["cost_of_errors"]
     if cost:
         (low, high), constant = cost["interval_95"], cost["constant"]
@@ -66,8 +64,9 @@ def show_evaluation(report):
         for label, row in report["per_class"].items()
     ]
     lines += ["", *show_table(("class", "rows", *ratios, "auc"), rows)]
+    is_of_training = report["prevalence"]["is"] == "training"
     for measured in report["by_class"].values():
-        lines += ["", *_show_class(measured)]
+        lines += ["", *_show_class(measured, is_of_training)]
     calibration = report["calibration"]
     lines += [
         "",
@@ -105,8 +104,22 @@ def show_evaluation(report):
     return lines
 
 
-def _show_class(measured):
-    """Calibration, Brier score, net benefit and area of one class."""
+def _without_honest(chosen):
+    """Why there is nothing to compare with, and what is known instead."""
+    told = "the model has no honest score to compare with"
+    if chosen is None:
+        return [told]
+    if "simultaneous_lower_95" in chosen:
+        told += ", because it was chosen after seeing the curve"
+    score = f"{chosen['score']:.3f} ± {chosen['standard_error']:.3f}"
+    return paragraph(f"{told}; cross-validated, {score} (optimistic)")
+
+
+def _show_class(measured, is_of_training):
+    """Calibration, Brier score, net benefit and area of one class.
+
+    `is_of_training`: whether probabilities are for the class frequencies of training.
+    """
     benefit, prevalence = measured["net_benefit"], measured["prevalence"]
     limit = measured["decides_from"]
     wanted = prevalence if limit is None else limit
@@ -137,7 +150,7 @@ def _show_class(measured):
     ]
     heading = (
         f"{measured['class']} against the others, {percent(measured['share'])} of the rows here; "
-        f"probabilities for {percent(prevalence)}"
+        f"probabilities for {percent(prevalence)}{', as in training' if is_of_training else ''}"
     )
     lines = [heading, *show_table(("measure", "here", "95 % interval"), rows)]
     if measured["calibration_curve"]["smooth"] is None:

@@ -1,17 +1,7 @@
 """The features of a model and what is known about them, as plain text."""
 
-from tamis.cli.layout import (
-    WIDTH,
-    listed_names,
-    pad,
-    paragraph,
-    plural,
-    shorten,
-    span,
-)
+from tamis.cli.layout import WIDTH, listed_names, pad, paragraph, plural, shorten, span
 from tamis.cli.printing import Styled
-
-__all__ = ["show_features"]
 
 _MOST_CLASSES = 6
 _MOST_CATEGORIES = 8
@@ -25,10 +15,6 @@ def show_features(records, guarantees, limit=15, *, is_balanced=True, is_saved=T
     """Lines about the features of a model, best first, and what is known about them.
 
     A feature of several columns has one line per category.
-
-    `records`: the features; `guarantees`: statements about them, of `metrics.json`; `limit`:
-    features that are shown; `is_balanced`: whether losses are of balanced accuracy; `is_saved`:
-    whether there is a file that has all features.
     """
     if not records:
         return ["The model uses no feature."]

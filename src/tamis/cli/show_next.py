@@ -6,8 +6,6 @@ from pathlib import Path
 from tamis.cli.layout import WIDTH, paragraph, span
 from tamis.tables.errors import InputError
 
-__all__ = ["as_word", "show_files", "show_next"]
-
 # The files that people open come first.
 _FIRST = ("report.html", "model.json", "features.csv")
 
@@ -23,8 +21,7 @@ def show_files(path, names):
 def show_next(metrics, path, model, run):
     """Commands that work with a model.
 
-    `metrics`: the content of `metrics.json`. `path`: the folder of the model. `run`: the folder of
-    a `tamis fit` whose data can be read again; None: `tamis pick` has none.
+    `run`: the folder of a `tamis fit` whose data can be read again; None: `tamis pick` has none.
     """
     folder = as_word(path)
     commands = [(f"tamis predict {folder} new.csv", "label new rows")]

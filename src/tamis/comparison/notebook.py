@@ -3,7 +3,7 @@
 import html
 
 from tamis.comparison.fitted.metrics import path_table
-from tamis.comparison.methods.naming import explain_marks, mark_method
+from tamis.comparison.methods.naming import bracket, explain_marks, mark_method
 
 __all__ = ["notebook_view"]
 
@@ -20,9 +20,9 @@ def notebook_view(comparison):
         cells = [
             html.escape(mark_method(name, path)),
             f"{sparse['features_overall']:.3g}",
-            f"{sparse['score']:.3f} ± {sparse['standard_error']:.3f}",
+            bracket(f"{sparse['score']:.3f} ± {sparse['standard_error']:.3f}", sparse),
             f"{best['features_overall']:.3g}",
-            f"{best['score']:.3f}",
+            bracket(f"{best['score']:.3f}", best),
         ]
         rows.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
     heads = ("method", "features", "score", "features at best", "best score")

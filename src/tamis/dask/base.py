@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -10,16 +10,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.dask.blocks import map_rows
 
-__all__ = ["DaskClassifier"]
-
 # Parameters that say where and how to compute, not what.
 _OF_COMPUTING = ("max_bytes", "client", "worker_timeout")
 
+Local = TypeVar("Local")
 
-class DaskClassifier(ClassifierMixin, BaseEstimator):
+
+class DaskClassifier(ClassifierMixin, BaseEstimator, Generic[Local]):
     """Base of the classifiers for Dask."""
 
-    model_: Any
+    model_: Local
 
     def _make_local(self, of: type) -> Any:
         """A classifier of this class with the same parameters."""
@@ -41,7 +41,7 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         -------
         labels : dask.array.Array of shape (n_samples,)
         """
-        model = self.to_local()
+        model: Any = self.to_local()
         return map_rows(model.predict, X, None, model.classes_.dtype)
 
     def predict_proba(self, X: Any) -> Any:
@@ -55,10 +55,10 @@ class DaskClassifier(ClassifierMixin, BaseEstimator):
         -------
         probabilities : dask.array.Array of shape (n_samples, n_classes)
         """
-        model = self.to_local()
+        model: Any = self.to_local()
         return map_rows(model.predict_proba, X, len(model.classes_), np.float64)
 
-    def to_local(self) -> Any:
+    def to_local(self) -> Local:
         """The fitted classifier, which works on data in memory."""
         check_is_fitted(self, "model_")
         return self.model_

@@ -17,8 +17,6 @@ import numpy as np
 
 from tamis._passes import merge_in_tree
 
-__all__ = ["DaskBlocks", "map_rows", "rows_of"]
-
 # Seconds between two looks at the workers of a cluster.
 _LOOK = 1.0
 
@@ -84,7 +82,6 @@ class DaskBlocks(_Passes):
     """Passes over the blocks of X, y and weights: see `tamis._passes.Passes`.
 
     `client`: where to compute; None: the current client, or Dask's default scheduler.
-    `worker_timeout`: seconds to wait while a cluster has no workers.
     """
 
     def __init__(
@@ -172,11 +169,7 @@ def _await(client, futures, worker_timeout):
 
 
 def map_rows(function: Callable, X: Any, n_columns: int | None, dtype: Any) -> Any:
-    """Apply a function to every block of rows, lazily; a Dask array.
-
-    `function`: from a block of rows to an array with one row (or value, if `n_columns` is None)
-    for each. Returns `mapped`: with unknown numbers of rows if those of X are unknown.
-    """
+    """Apply a function to every block of rows, lazily; a Dask array."""
     import dask
     import dask.array as da
 

@@ -12,10 +12,8 @@ from tamis.centers.chunks import train_passes
 from tamis.dask.base import DaskClassifier
 from tamis.dask.blocks import DaskBlocks
 
-__all__ = ["DaskSparseCenterClassifier"]
 
-
-class DaskSparseCenterClassifier(DaskClassifier):
+class DaskSparseCenterClassifier(DaskClassifier[SparseCenterClassifier]):
     """`SparseCenterClassifier` for Dask arrays (dense or sparse blocks) and dataframes.
 
     Every block of rows is summarised where it is, and summaries are merged in a fixed tree: the
@@ -101,7 +99,3 @@ class DaskSparseCenterClassifier(DaskClassifier):
         train_passes(model, passes, classes, self.max_bytes)
         self._keep_model(model)
         return self
-
-    def to_local(self) -> SparseCenterClassifier:
-        """The fitted `SparseCenterClassifier`."""
-        return super().to_local()

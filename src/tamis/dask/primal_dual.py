@@ -11,10 +11,8 @@ from tamis.dask.blocks import DaskBlocks
 from tamis.primal_dual import PrimalDualClassifier
 from tamis.primal_dual.partitioned import train_passes
 
-__all__ = ["DaskPrimalDualClassifier"]
 
-
-class DaskPrimalDualClassifier(DaskClassifier):
+class DaskPrimalDualClassifier(DaskClassifier[PrimalDualClassifier]):
     """`PrimalDualClassifier` for Dask arrays (dense or sparse blocks) and dataframes.
 
     The result is that of `PrimalDualClassifier` on all rows, to the gap, which is certified on all
@@ -114,7 +112,3 @@ class_weight, head, tol, max_iter
         train_passes(model, passes, self.max_bytes)
         self._keep_model(model)
         return self
-
-    def to_local(self) -> PrimalDualClassifier:
-        """The fitted `PrimalDualClassifier`."""
-        return super().to_local()

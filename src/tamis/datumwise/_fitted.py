@@ -24,8 +24,6 @@ from tamis.datumwise.path import DatumWisePath, Habits
 from tamis.datumwise.process import Process, find_class_losses, find_status, make_process
 from tamis.datumwise.record import read_record, write_record
 
-__all__ = ["FittedDatumWise"]
-
 
 class FittedDatumWise(RecordMixin, DecisionMixin, ClassifierMixin, TamisEstimator):
     """Base class of the datum-wise classifiers. Fitting sets `policy_` and `process_`."""
@@ -75,8 +73,8 @@ class FittedDatumWise(RecordMixin, DecisionMixin, ClassifierMixin, TamisEstimato
     def _learn_path(self, X, codes, classes, process, levels, seed, make_model):
         """Learn the path of checked rows; `codes` are indices into `classes`."""
         learn, options = check_learner(self)
-        policies = learn(X, codes, process, levels, **options, random_state=seed)
-        return DatumWisePath(policies, process, levels, classes, X, codes, make_model)
+        policies, runs = learn(X, codes, process, levels, **options, random_state=seed)
+        return DatumWisePath(policies, runs, process, levels, classes, codes, make_model)
 
     def _take(self, path: DatumWisePath, level: int) -> FittedDatumWise:
         """Become the classifier of one level of a path."""

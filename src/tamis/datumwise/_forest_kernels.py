@@ -14,8 +14,6 @@ import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = ["FEATURE", "LEFT", "MISSING_LEFT", "SIZE", "find_cells"]
-
 # Columns of `nodes`.
 FEATURE, LEFT, SIZE, MISSING_LEFT = 0, 1, 2, 3
 # Fewer rows than this go on one by one.

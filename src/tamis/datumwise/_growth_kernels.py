@@ -9,8 +9,6 @@ import numpy as np
 from tamis._compile import compiled
 from tamis.datumwise._forest_kernels import FEATURE, LEFT, MISSING_LEFT, SIZE
 
-__all__ = ["N_PLACES", "grow_trees"]
-
 # Columns of `places` before the numbers of rows of each class.
 N_PLACES = 5
 _LARGEST = np.finfo(np.float64).max

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tamis.datumwise.forest_policy import ForestPolicy
     from tamis.datumwise.linear import LinearPolicy
 
-__all__ = ["Acquired", "Acquisition", "Answer", "Prediction", "Questions"]
-
 
 @dataclass(frozen=True)
 class Acquired:

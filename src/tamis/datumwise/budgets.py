@@ -16,17 +16,6 @@ import numpy as np
 from tamis._compile import compiled
 from tamis.datumwise.costs import as_integers
 
-__all__ = [
-    "are_dear",
-    "budget_digits",
-    "budget_units",
-    "charge",
-    "draw_masks",
-    "forbid_dear",
-    "is_dear",
-    "pay",
-]
-
 _BITS = 62
 _BASE = 2**_BITS
 
@@ -34,8 +23,7 @@ _BASE = 2**_BITS
 def budget_units(costs, max_cost):
     """Costs and the budget as integers of the same unit.
 
-    `costs` (n_blocks,): costs. `max_cost`: budget; infinity when there is none. Returns `units`:
-    costs. Those beyond the budget are all one more than it; without a budget all are 0; `budget`.
+    `costs` (n_blocks,).
     """
     if max_cost == np.inf:
         return [0] * costs.size, 0
@@ -49,8 +37,7 @@ def budget_units(costs, max_cost):
 def budget_digits(costs, max_cost):
     """Costs and the budget in digits of 62 bits, which compiled code can add and compare.
 
-    `costs` (n_blocks,): costs. `max_cost`: budget; infinity when there is none. Returns `digits`
-    (n_digits, n_blocks): costs; `budget` (n_digits,).
+    `costs` (n_blocks,). Returns `digits` (n_digits, n_blocks), `budget` (n_digits,).
     """
     digits, budget = _digits_of(np.asarray(costs, dtype=np.float64).tobytes(), max_cost)
     return digits, budget.copy()  # a copy, because it will be spent
@@ -105,8 +92,7 @@ def forbid_dear(scores, n_classes, digits, left):
 def are_dear(digits, left):
     """Whether costs exceed what is left: `is_dear` for many.
 
-    `digits` (n_digits, n): costs; `left` (n_digits, n) or (n_digits,): what is left for each, or
-    for all. Returns `dear` (n,).
+    `digits` (n_digits, n), `left` (n_digits, n) or (n_digits,). Returns `dear` (n,).
     """
     dear = np.zeros(digits.shape[1:], dtype=bool)
     for one, most in zip(digits[::-1], left[::-1], strict=True):
@@ -126,8 +112,7 @@ def charge(left, digits):
 def _leave_out_dear(order, taken, digits, budget):
     """Exclude the blocks that a row cannot pay for when their turn comes.
 
-    `order` (n_rows, n_blocks): blocks in the order of their turns. `taken` (n_rows, n_blocks):
-    whether to buy the block at its turn; overwritten. `digits`, `budget`: digits.
+    `order` (n_rows, n_blocks), `taken` (n_rows, n_blocks).
     """
     if not budget.size:
         return
@@ -143,9 +128,7 @@ def draw_masks(available, process, rng):
 
     Without budgets, this equals drawing each block with probability p, where p is uniform.
 
-    `available` (n_states, n_blocks): which blocks each state can have; `process`: for the budgets:
-    blocks that do not fit `max_cost` when their turn comes are skipped. Returns `masks` (n_states,
-    n_blocks).
+    `available` (n_states, n_blocks). Returns `masks` (n_states, n_blocks).
     """
     n_states, n_blocks = available.shape
     tickets = np.where(available, rng.random_sample((n_states, n_blocks)), 2.0)

@@ -15,8 +15,6 @@ from tamis.datumwise.calibration import CalibratedQuestions
 from tamis.datumwise.path import collect, fewest_questions
 from tamis.paths.seeds import as_seed
 
-__all__ = ["CalibratedPathMixin"]
-
 
 class CalibratedPathMixin:
     """Adds `calibrate` to a classifier that keeps the levels of its path."""

@@ -22,8 +22,6 @@ from scipy.stats import t as student
 from tamis.paths.fixed_sequence import Limit, SequenceTest, run_sequence
 from tamis.paths.path import Usage
 
-__all__ = ["CalibratedQuestions", "Estimate", "calibrate_levels"]
-
 
 @dataclass(frozen=True)
 class Estimate:
@@ -85,10 +83,8 @@ def calibrate_levels(
 ) -> tuple[SequenceTest, Estimate | None, Estimate | None]:
     """Test the levels of a path from the last, and estimate what the chosen one asks for.
 
-    `is_wrong` (n_levels, n_rows): whether the label of each calibration row is wrong; levels from
-    few questions to many. `usage`: questions and cost of each row at each level. `rows`:
-    calibration rows that count for the questions: one per sample group. Returns `test`: from the
-    last level to the first; `n_questions`, `cost`: of the chosen level; None if there is none.
+    `is_wrong` (n_levels, n_rows). Returns `test`: from the last level to the first; `n_questions`,
+    `cost`: of the chosen level; None if there is none.
     """
     test = run_sequence(is_wrong[::-1], limits, confidence)
     if test.chosen is None:

@@ -4,8 +4,6 @@ import numpy as np
 
 from tamis._base import order_by_score
 
-__all__ = ["choose_candidates", "find_scaling", "standardize"]
-
 # Ridge of the regression that ranks columns, per row.
 _RIDGE = 0.1
 

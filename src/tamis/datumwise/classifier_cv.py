@@ -28,7 +28,6 @@ from tamis.paths.splits import make_splits
 if TYPE_CHECKING:
     from sklearn.model_selection import BaseCrossValidator
 
-__all__ = ["DatumWiseClassifierCV"]
 
 # Attributes that differ between levels.
 _OF_LEVEL = (

@@ -14,16 +14,6 @@ import numpy as np
 
 from tamis._base import LARGEST_INTEGER
 
-__all__ = [
-    "as_float",
-    "as_integers",
-    "exact_sum",
-    "mean_paid",
-    "paid",
-    "paid_so_far",
-    "whole_costs",
-]
-
 
 def as_float(number):
     """A number as a float; a shorter NumPy float counts as the decimal that it prints as."""
@@ -32,10 +22,7 @@ def as_float(number):
 
 
 def as_integers(numbers):
-    """Floats, read as decimal numbers, as integers over a common denominator.
-
-    `numbers`: finite numbers.
-    """
+    """Floats, read as decimal numbers, as integers over a common denominator."""
     ratios = [Decimal(repr(float(number))).as_integer_ratio() for number in numbers]
     denominator = math.lcm(*(below for _, below in ratios))
     return [above * (denominator // below) for above, below in ratios], denominator
@@ -88,8 +75,7 @@ def whole_costs(costs):
     Used for expected costs, which are estimates. If they would need more than 53 bits, the costs
     are returned unchanged, with the unit 1.
 
-    `costs` (n_blocks,): costs. Returns `whole` (n_blocks,): floats; a cost is ``whole * unit``;
-    `unit`.
+    `costs` (n_blocks,). Returns `whole` (n_blocks,).
     """
     integers, denominator = as_integers(costs.tolist())
     common = math.gcd(*integers) or 1

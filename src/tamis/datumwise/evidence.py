@@ -25,16 +25,6 @@ from tamis._base import softmax
 from tamis.datumwise._forest_kernels import FEATURE
 from tamis.datumwise.forest import Forest, Sample, grow, mean_rows, membership
 
-__all__ = [
-    "Cells",
-    "Evidence",
-    "Gatherer",
-    "SetForest",
-    "expected_loss",
-    "number_cells",
-    "stop_thresholds",
-]
-
 # Nodes with fewer rows are leaves: the choices for the probabilities, multiplied by the factor if
 # there are more rows than this. The coarsest cells are those of local means.
 _RESOLUTIONS, _MANY_ROWS = (2, 6, 16), 2000
@@ -81,10 +71,14 @@ class SetForest:
             return np.tile(_logarithm(self.prior, 1.0), (rows.size, 1))
         return _logarithm(self.forest.mean_shares(XT, rows, work), self.temperature)
 
+    def judge(self, leaves):
+        """The decisions of rows that end in these leaves, of shape (n_rows, n_trees)."""
+        return _logarithm(mean_rows(leaves, self.forest.shares), self.temperature)
+
     def decisions_and_cells(self, XT, rows, work=None):
         """The decisions and the coarse cells of the rows."""
         fine, coarse = self.forest.cells(XT, rows, 0, self.coarse, work=work)
-        return _logarithm(mean_rows(fine, self.forest.shares), self.temperature), coarse
+        return self.judge(fine), coarse
 
     def decisions_and_values(self, XT, rows, row_of, table, work=None):
         """The decisions and the means over the table's rows of the coarse cells."""
@@ -92,6 +86,13 @@ class SetForest:
             XT, rows, self.coarse, row_of, table, work
         )
         return _logarithm(shares, self.temperature), values
+
+
+class Answers(NamedTuple):
+    """What a final forest says of some rows."""
+
+    decisions: np.ndarray  # (n_rows, n_classes)
+    cells: np.ndarray | None  # (n_rows, n_trees): coarse cells; None for the empty set
 
 
 class Cells(NamedTuple):
@@ -139,9 +140,7 @@ class Evidence:
 class Gatherer:
     """Grows the forest of each set of blocks, once.
 
-    `X` (n_samples, n_features): training rows; NaN means unavailable. `codes` (n_samples,):
-    classes. `process`: provides the blocks and class losses. `n_trees`, `n_folds`, `seed`: trees
-    of a final forest; folds; seed.
+    `X` (n_samples, n_features): training rows; NaN means unavailable. `codes` (n_samples,).
     """
 
     def __init__(self, X, codes, process, n_trees, n_folds, seed):
@@ -176,22 +175,31 @@ class Gatherer:
         return self._evidence[blocks]
 
     def final(self, blocks):
-        """The forest of a set, grown on all rows, and the rows' coarse cells."""
+        """The forest of a set, grown on all rows, and its `Answers` for them."""
         if blocks not in self._final:
-            evidence = self.evidence(blocks)
-            forest = cells = None
+            evidence, coarse = self.evidence(blocks), self.resolutions[-1]
+            rows = np.arange(self.n_samples)
+            final = SetForest(None, self.prior, evidence.temperature, coarse)
             if blocks:
-                forest, (cells,) = grow(
-                    self._sample(np.arange(self.n_samples), self._columns(blocks)),
+                forest, (fine, cells) = grow(
+                    self._sample(rows, self._columns(blocks)),
                     self.n_trees,
                     self._seed(blocks),
                     evidence.resolution,
-                    self.resolutions[-1:],
+                    (0, coarse),
                 )
-                forest, cells = forest.copy(), np.ascontiguousarray(cells.T)
-            final = SetForest(forest, self.prior, evidence.temperature, self.resolutions[-1])
-            self._final[blocks] = final, cells
+                final = replace(final, forest=forest.copy())
+                decisions = final.judge(fine.T)
+                answers = Answers(decisions, np.ascontiguousarray(cells.T))
+            else:
+                answers = Answers(final.decisions(self.XT, rows), None)
+            self._final[blocks] = final, answers
         return self._final[blocks]
+
+    @property
+    def answers(self):
+        """What the final forests so far say of the training rows, by the forests' ids."""
+        return {id(forest): answers for forest, answers in self._final.values()}
 
     def _columns(self, blocks):
         chosen = np.zeros(self.n_blocks, dtype=bool)
@@ -283,8 +291,7 @@ def stop_thresholds(stop):
 def number_cells(cells, n_nodes):
     """Number the nodes that are cells of training rows 0, 1, ..., and count the rows in each.
 
-    `cells`: nodes. Returns `number` (n_nodes,): -1 for nodes that are not cells; `sizes`
-    (n_cells,).
+    Returns `number` (n_nodes,): -1 for nodes that are not cells; `sizes` (n_cells,).
     """
     sizes = np.bincount(cells.ravel(), minlength=n_nodes)
     used = np.flatnonzero(sizes)

@@ -23,8 +23,6 @@ from scipy.sparse import csr_matrix
 from tamis.datumwise import _forest_kernels as kernels
 from tamis.datumwise._growth_kernels import N_PLACES, grow_trees
 
-__all__ = ["WORTH_COMPILING", "Forest", "Sample", "grow", "mean_rows", "membership"]
-
 # Numpy sends this many rows down trees in about a tenth of a second.
 WORTH_COMPILING = 1 << 20
 # Rows that descend together: their values of a column, and their numbers, stay in the cache.
@@ -93,11 +91,9 @@ class Forest:
     ) -> NDArray[np.int32]:
         """Cells of some rows, at one or more resolutions.
 
-        `XT` (n_features, n_samples): features in rows. `rows`: which samples. `smallest`: nodes
-        with fewer training rows count as leaves; ascending. `work`: number of rows times number of
-        trees, of this call and others like it: decides whether compiling pays. The result is the
-        same. None: of this call. Returns `cells` (len(smallest), n_rows, n_trees): nodes; in
-        memory, tree after tree.
+        `XT` (n_features, n_samples). `smallest`: nodes with fewer training rows count as leaves;
+        ascending. `work`: number of rows times number of trees, of this call and others like it:
+        decides whether compiling pays. The result is the same. None: of this call.
         """
         if (rows.size * self.n_trees if work is None else work) < WORTH_COMPILING:
             return self._cells_by_numpy(XT, rows, smallest)
@@ -122,19 +118,29 @@ class Forest:
 
     def _cells_by_numpy(self, XT, rows, smallest):
         """All rows go down all trees together, one step at a time."""
-        v = np.repeat(self.offsets[:-1], rows.size).astype(np.int32)
+        v = np.repeat(self.offsets[:-1], rows.size)
         row = np.tile(rows, self.n_trees)
+        values, n_samples = XT.ravel(), XT.shape[1]
+        # `take` from flat arrays is several times faster than indexing.
+        nodes, some_missing = self.nodes.ravel(), np.isnan(values).any()
         cells = np.empty((len(smallest), v.size), dtype=np.int32)
         for r in reversed(range(len(smallest))):
-            going, at = np.arange(v.size), v
-            while going.size:
-                node = self.nodes[at]
-                on = (node[:, kernels.FEATURE] >= 0) & (node[:, kernels.SIZE] >= smallest[r])
-                going, at, node = going[on], at[on], node[on]
-                value = XT[node[:, kernels.FEATURE], row[going]]
-                is_missing = np.isnan(value) & (node[:, kernels.MISSING_LEFT] != 0)
-                stays = (value <= self.threshold[at]) | is_missing
-                at = node[:, kernels.LEFT] + ~stays
+            going, at, own = np.arange(v.size), v, row
+            while True:
+                place = 4 * at
+                column = nodes.take(place + kernels.FEATURE)
+                on = np.flatnonzero(
+                    (column >= 0) & (nodes.take(place + kernels.SIZE) >= smallest[r])
+                )
+                if not on.size:
+                    break
+                going, at, own, place = (some.take(on) for some in (going, at, own, place))
+                value = values.take(column.take(on) * np.int64(n_samples) + own)
+                stays = value <= self.threshold.take(at)
+                if some_missing:
+                    missing_left = nodes.take(place + kernels.MISSING_LEFT) != 0
+                    stays |= np.isnan(value) & missing_left
+                at = nodes.take(place + kernels.LEFT) + ~stays
                 v[going] = at
             cells[r] = v
         return cells.reshape(len(smallest), self.n_trees, rows.size).transpose(0, 2, 1)
@@ -160,10 +166,8 @@ class Forest:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean shares of the classes, and means of the values of coarse cells.
 
-        `XT` (n_features, n_samples): features in rows; `rows`: which samples; `coarse`: means of
-        the values treat nodes with fewer training rows as leaves; `row_of` (n_nodes,): row of the
-        table for each coarse cell; `table` (n_cells, n_values); `work`: as in `cells`. Returns
-        `shares` (n_rows, n_classes); `values` (n_rows, n_values).
+        `XT` (n_features, n_samples), `row_of` (n_nodes,), `table` (n_cells, n_values). Returns
+        `shares` (n_rows, n_classes), `values` (n_rows, n_values).
         """
         means = np.empty((rows.size, self.shares.shape[1]))
         values = np.empty((rows.size, table.shape[1]))
@@ -185,9 +189,8 @@ class Forest:
     ) -> NDArray[np.float64]:
         """Decrease of impurity by each feature along the paths of rows down the trees.
 
-        `leaves` (n_trees, n_rows): where the rows end; `class_mass` (n_classes,): weights with
-        which the forest was grown. Returns `gains` (n_rows, n_features): sum over the nodes of the
-        path of the decrease of the Gini index; mean over the trees.
+        `leaves` (n_trees, n_rows), `class_mass` (n_classes,). Returns `gains` (n_rows,
+        n_features).
         """
         split, gains, masses = self._gains(class_mass)
         decrease, parent = np.zeros(self.n_nodes), np.full(self.n_nodes, -1)
@@ -228,12 +231,7 @@ def grow(
 
     Each node tries as many columns as the rounded square root of their number.
 
-    `sample`: training data. `n_trees`, `seed`, `smallest`: number of trees; seed; nodes with fewer
-    rows are not split. `resolutions`: nodes with fewer training rows count as leaves, for the
-    cells. `others`: other rows whose cells are wanted. Returns `forest`: its arrays are parts of
-    larger ones: see `Forest.copy`; `cells` (n_resolutions, n_trees, n_samples): the nodes in which
-    the training rows and the others end, as `Forest.cells` finds them; arbitrary for rows that are
-    neither.
+    Returns `cells` (n_resolutions, n_trees, n_samples).
     """
     XT, codes, mass, rows, columns = sample
     n_rows, n_classes = rows.size, mass.size
@@ -274,8 +272,7 @@ def grow(
 def mean_rows(cells: NDArray, table: NDArray) -> NDArray[np.float64]:
     """Mean over the trees of the table's rows of the cells.
 
-    `cells` (n_rows, n_trees); `table` (n_cells, n_values). Returns `means` (n_rows, n_values):
-    summed tree after tree, so that the mean of a row does not depend on the other rows.
+    `cells` (n_rows, n_trees), `table` (n_cells, n_values). Returns `means` (n_rows, n_values).
     """
     n_rows, n_trees = cells.shape
     means = np.empty((n_rows, table.shape[1]))

@@ -26,8 +26,6 @@ from tamis.datumwise.induction import Induction, by_size, follow, visits
 from tamis.datumwise.lattice import Lattice
 from tamis.datumwise.process import MISSING, find_status
 
-__all__ = ["learn_forest_path"]
-
 _ROUNDS = 6
 # Standard errors by which branches must be better than the chain alone.
 _CLEAR = 1.0
@@ -60,18 +58,16 @@ def learn_forest_path(
     """Policies for many cost weights, from the same forests.
 
     `X` (n_samples, n_features): training rows; NaN means unavailable. If there are more than
-    10,000, a random sample is used, with the same class shares. `codes` (n_samples,): classes of
-    the rows. `process`: costs, budgets and losses; its cost weight is not used. `cost_weights`:
-    Lambda, from the largest to the smallest. `order`: "fixed": all samples are asked in one order.
-    `n_trees`, `n_sets`: trees of a forest; largest number of sets of blocks that have one. None:
-    100 to 300 trees, and 30 to 100 sets, by the number of rows. `n_candidates`: with more blocks
-    than this, only this many are ever asked for: those that a forest on all of them uses most.
-    `random_state`: seed. `steps`: iterates over a list of names, one per step of the work; if it
-    stops early, the lattice does not grow further. Returns `policies`: one per cost weight.
+    10,000, a random sample is used, with the same class shares. `codes` (n_samples,). `order`:
+    "fixed": all samples are asked in one order. `n_trees`, `n_sets`: trees of a forest; largest
+    number of sets of blocks that have one. None: 100 to 300 trees, and 30 to 100 sets, by the
+    number of rows. Returns `policies`, `runs`: one policy per cost weight, and what each does with
+    the rows, one after the other.
     """
     rng = check_random_state(random_state)
     seed = int(rng.randint(2**31 - 1))
-    if codes.size > _MOST_ROWS:
+    every, sampled = X, codes.size > _MOST_ROWS
+    if sampled:
         rows = _sample_rows(codes, rng)
         X, codes = X[rows], codes[rows]
     if n_trees is None:
@@ -89,7 +85,10 @@ def learn_forest_path(
             learner.grow(_ROUNDS + 1 - step)
         else:
             policies.append(learner.find_policy(step - 1 - _ROUNDS))
-    return policies + [learner.find_policy(i) for i in range(len(policies), len(cost_weights))]
+    policies += [learner.find_policy(i) for i in range(len(policies), len(cost_weights))]
+    status = find_status(process.block_of, process.n_blocks, every)
+    answers = {} if sampled else learner.gatherer.answers
+    return policies, ForestPolicy.run_all(policies, every, status, answers)
 
 
 class _Learner:
@@ -225,7 +224,7 @@ class _Learner:
 
     def _make_stage(self, blocks, moves, place, solution):
         rule = solution.rules[blocks]
-        forest, cells = self.gatherer.final(blocks)
+        forest, (_, cells) = self.gatherer.final(blocks)
         every = solution.moves[blocks]
         means = np.empty(0)
         row_of = table = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,12 +11,10 @@ from numpy.typing import NDArray
 
 from tamis._base import softmax
 from tamis.datumwise.costs import whole_costs
-from tamis.datumwise.evidence import SetForest, expected_loss
+from tamis.datumwise.evidence import Answers, SetForest, expected_loss
 from tamis.datumwise.forest import mean_rows
 from tamis.datumwise.induction import Rule, choose_moves
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Run
-
-__all__ = ["ForestPolicy", "Stage"]
 
 # Decisions closer than this to the largest are equal to it.
 _EQUAL = 1e-12
@@ -62,9 +60,8 @@ class ForestPolicy:
     def narrow(self, columns: NDArray, block_of: NDArray) -> ForestPolicy:
         """The same policy for samples of some columns only.
 
-        `columns`: the columns, which must include those of the blocks that can be asked for;
-        `block_of` (n_columns,): block of each of them, by its number in this policy's process.
-        Returns `policy`: its columns and blocks are numbered from 0.
+        `columns`: the columns, which must include those of the blocks that can be asked for.
+        `block_of` (n_columns,).
         """
         blocks = np.unique(block_of)
         place = np.searchsorted(blocks, self.blocks)
@@ -87,15 +84,22 @@ class ForestPolicy:
     def run(self, X: NDArray, status: NDArray, trace: bool = False) -> Run:
         """Ask for blocks until it is time to stop.
 
-        `X` (n_samples, n_features): samples; `status` (n_samples, n_blocks): ASK, KNOWN, MISSING
-        or OPEN; `trace`: whether to return the decisions after each purchase.
+        `X` (n_samples, n_features), `status` (n_samples, n_blocks).
         """
-        return _Walk(self, _Rows([self], X), status).run(trace)
+        return _Walk(self, _Rows([self], X, {}), status).run(trace)
 
     @staticmethod
-    def run_all(policies: Sequence[ForestPolicy], X: NDArray, status: NDArray) -> Iterator[Run]:
-        """Run the policies of one path on the same rows; each forest is used once per row."""
-        rows = _Rows(policies, X)
+    def run_all(
+        policies: Sequence[ForestPolicy],
+        X: NDArray,
+        status: NDArray,
+        answers: Mapping[int, Answers] | None = None,
+    ) -> Iterator[Run]:
+        """Run the policies of one path on the same rows; each forest is used once per row.
+
+        `answers`: what forests, by their ids, say of the rows, as far as it is known.
+        """
+        rows = _Rows(policies, X, answers or {})
         for policy in policies:
             yield _Walk(policy, rows, status).run(trace=False)
 
@@ -103,14 +107,15 @@ class ForestPolicy:
 class _Rows:
     """Rows to classify, with the results of forests that several policies share."""
 
-    def __init__(self, policies, X):
+    def __init__(self, policies, X, answers):
         self.n_rows = X.shape[0]
         # Kernels want writable arrays.
         self.XT = np.array(X[:, policies[0].columns].T, dtype=np.float64, order="C")
         forests = {id(stage.forest): stage.forest for p in policies for stage in p.stages}
         self.work = self.n_rows * sum(forest.n_trees for forest in forests.values())
-        self._is_shared = len(policies) > 1
-        self._answers = {}
+        self._is_shared = len(policies) > 1 or bool(answers)
+        everyone = np.ones(self.n_rows, dtype=bool)
+        self._answers = {forest: (everyone, *known) for forest, known in answers.items()}
         self._with_cells = {
             id(stage.forest)
             for policy in policies
@@ -158,6 +163,7 @@ class _Walk:
     def __init__(self, policy, rows, status):
         self.policy, self.rows = policy, rows
         self.status = status[:, policy.blocks]
+        self.all_for_sale = bool((self.status == ASK).all())
         n_samples = status.shape[0]
         self.at = np.zeros(n_samples, dtype=np.int64)
         self.active = np.ones(n_samples, dtype=bool)
@@ -204,10 +210,11 @@ class _Walk:
     def _pass_through(self, stage, rows):
         """Move the rows that certainly go on, without using the forest; returns the others."""
         new = stage.new[stage.rule.move]
-        status = self.status[np.ix_(rows, new)]
-        sure = (status == ASK).all(axis=1)
-        for larger in stage.new:  # values known already may allow another move for free
-            sure &= ~(self.status[np.ix_(rows, larger)] == KNOWN).all(axis=1)
+        sure = np.ones(rows.size, dtype=bool)
+        if not self.all_for_sale:
+            sure = (self.status[np.ix_(rows, new)] == ASK).all(axis=1)
+            for larger in stage.new:  # values known already may allow another move for free
+                sure &= ~(self.status[np.ix_(rows, larger)] == KNOWN).all(axis=1)
         going = rows[sure]
         for block in new:
             self.order[going, self.n_bought[going]] = block
@@ -221,7 +228,8 @@ class _Walk:
 
         Returns these rows and the expected costs of their moves.
         """
-        for target, new in zip(stage.targets, stage.new, strict=True):
+        moves = () if self.all_for_sale else zip(stage.targets, stage.new, strict=True)
+        for target, new in moves:
             free = (self.status[np.ix_(rows, new)] == KNOWN).all(axis=1)
             self.at[rows[free]] = target
             self.learned[rows[free]] = True
@@ -238,8 +246,8 @@ class _Walk:
         if stage.rule.kind == "stop" or not stage.targets.size:
             self.active[rows] = False
             return
-        in_vain = np.empty(expected.shape, dtype=bool)
-        for move, new in enumerate(stage.new):
+        in_vain = np.zeros(expected.shape, dtype=bool)
+        for move, new in enumerate(() if self.all_for_sale else stage.new):
             status = self.status[np.ix_(rows, new)]
             free = (status == KNOWN) | (status == MISSING)
             if free.any():

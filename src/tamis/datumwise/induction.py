@@ -24,8 +24,6 @@ import numpy as np
 
 from tamis.datumwise.forest import membership
 
-__all__ = ["Induction", "PolicySolution", "Rule", "by_size", "choose_moves", "follow", "visits"]
-
 # Shares of local means in the expected costs of local rules.
 _LOCAL = np.array([0.5, 1.0])
 _NONE = np.empty(0)
@@ -96,9 +94,7 @@ class _Step(NamedTuple):
 class Induction:
     """Backward induction for several cost weights at once, on lattices that grow.
 
-    `gatherer`: evidence of the sets. `costs` (n_samples, n_blocks): cost of each block for each
-    row; 0 where the block is unavailable. Sums of whole numbers do not depend on the order
-    (`costs.whole_costs`). `cost_weights`: Lambda, per unit of `costs`.
+    `costs` (n_samples, n_blocks).
     """
 
     def __init__(self, gatherer, costs, cost_weights):
@@ -123,8 +119,7 @@ class Induction:
         What was found before is used again for sets from which the same moves lead to the same
         results.
 
-        `moves`: for each set, the list of sets that can come next. `sets`: the sets that may be
-        used; None: all of them. Returns `solutions`: one per cost weight.
+        `sets`: the sets that may be used; None: all of them.
         """
         if sets is not None:
             moves = {blocks: [to for to in moves[blocks] if to in sets] for blocks in sets}
@@ -238,10 +233,7 @@ class _Rules:
         self.costs[:, first:] = costs.transpose(1, 0, 2)
 
     def moves(self, rules):
-        """The moves that rules make with each row and for each cost weight; -1 where they stop.
-
-        `rules` (..., n_samples, W).
-        """
+        """The moves that rules make with each row and for each cost weight; -1 where they stop."""
         moves = np.minimum(rules, self.n_moves) - 1
         number = rules - 1 - self.n_moves
         at = np.nonzero((number >= 0) & (number < self.thresholds.size))

@@ -19,8 +19,6 @@ import numpy as np
 
 from tamis.datumwise.budgets import budget_units
 
-__all__ = ["Lattice"]
-
 # With at most this many blocks, all sets are used.
 _FEW_BLOCKS = 6
 # The chain has all sizes up to this one, then ever larger steps.
@@ -37,11 +35,8 @@ _FEW = 12
 class Lattice:
     """Sets of blocks and the moves between them.
 
-    `gains` (n_samples, n_blocks): how informative each block is about the class of each row;
-    `blocks`: the blocks that may be asked for; `process`: provides costs and budgets; `n_sets`:
-    largest number of sets, unless there are few blocks; `chain_only`: whether all samples are
-    asked in the same order. `moves`: for each set, a tuple of blocks in ascending order, the list
-    of sets that can come next; `rank` (n_blocks,): place of each block in the order of the chain.
+    `gains` (n_samples, n_blocks). `moves`: for each set, a tuple of blocks in ascending order, the
+    list of sets that can come next. `rank` (n_blocks,).
     """
 
     def __init__(self, gains, blocks, process, n_sets, chain_only):
@@ -76,11 +71,7 @@ class Lattice:
         return not self.chain_only and self.n_blocks <= _FEW_BLOCKS
 
     def grow(self, visits, n_more):
-        """Give children to the sets that most samples reach.
-
-        `visits`: for each set, the mask of the training rows that reach it and go on; `n_more`:
-        about how many sets to add.
-        """
+        """Give children to the sets that most samples reach."""
         wanted = min(len(self.moves) + n_more, self.n_sets)
         often = [
             (int(rows.sum()), blocks)

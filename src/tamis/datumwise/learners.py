@@ -8,8 +8,6 @@ from tamis._base import is_real
 from tamis.datumwise.forest_learner import learn_forest_path
 from tamis.datumwise.linear import learn_linear_path
 
-__all__ = ["DEFAULT_LEARNER", "LEARNERS", "check_learner"]
-
 DEFAULT_LEARNER = "forest"
 # Name -> the function that learns policies for a path of cost weights.
 LEARNERS = {"forest": learn_forest_path, "linear": learn_linear_path}

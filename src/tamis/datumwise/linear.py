@@ -43,8 +43,6 @@ from tamis.datumwise.runs import (
 )
 from tamis.paths.temperature import fit_temperature
 
-__all__ = ["LinearPolicy", "learn_linear_path"]
-
 # Iterations for the second and each later cost weight of a path.
 _LATER = 4
 _ON_POLICY = 0.8
@@ -120,8 +118,7 @@ class LinearPolicy:
         """Ask for blocks and classify.
 
         `X` (n_samples, n_features): samples in the units of training; NaN where a value is
-        missing. `status` (n_samples, n_blocks): status of each block: see `process`. `trace`:
-        whether to return the decisions after each purchase.
+        missing. `status` (n_samples, n_blocks).
         """
         X = np.require(X, np.float64, ["C", "W"])  # kernels are compiled for writable arrays
         most = min(self.max_blocks, self.blocks.size)
@@ -192,16 +189,10 @@ def learn_linear_path(
 
     The first is learned in `n_iterations`, each later one in at most 4 more.
 
-    `X` (n_samples, n_features): training rows; NaN means unavailable. `codes` (n_samples,):
-    classes of the rows. `process`: costs, budgets and losses; its cost weight is not used.
-    `cost_weights`: Lambda, from the largest to the smallest. `order`: "fixed": the score of a
-    block depends on what is known and not on the values, so that all samples are asked in one
-    order (DWSM-Con, Sec. 4). `n_states`: states sampled in each iteration. `n_iterations`:
-    iterations for the first cost weight. `mixture`: largest share that the scores so far keep in
-    an update, in [0, 1]. `n_candidates`: with more blocks than this, only this many, the best of a
-    ranking (`candidates`), are ever asked for. `steps`: iterates over a list of names, one per
-    step of the work; it may stop early. Returns `policies`: one per cost weight; fewer if stopped
-    early.
+    `X` (n_samples, n_features): training rows; NaN means unavailable. `codes` (n_samples,).
+    `order`: "fixed": the score of a block depends on what is known and not on the values, so that
+    all samples are asked in one order (DWSM-Con, Sec. 4). Returns `policies`, `runs`: one policy
+    per cost weight, fewer if stopped early, and what each does with the rows, one after the other.
     """
     rng = check_random_state(random_state)
     with threadpool_limits(
@@ -217,21 +208,23 @@ def learn_linear_path(
         current = best = learner.start(n_states, rng)
         for step, _ in enumerate(steps(names)):
             level, t = plan[step]
-            process = replace(learner.process, cost_weight=cost_weights[level])
+            own = replace(learner.process, cost_weight=cost_weights[level])
             if t == 0:
-                best = learner.judge(best, process)
+                best = learner.judge(best, own)
                 history = []
             # The policy that a later level starts from is one of its iterates.
             share = max(1.0 / (t + 1 + (level > 0)), 1.0 - mixture)
-            scores = learner.improve(current, process, n_states, rng)
-            current = learner.judge(learner.mix(current, scores, share), process)
+            scores = learner.improve(current, own, n_states, rng)
+            current = learner.judge(learner.mix(current, scores, share), own)
             history.append(current.risk)
             if current.risk < (1.0 - _EQUAL) * best.risk:
                 best = current
             if len(policies) == level:
                 policies.append(None)
             policies[level] = replace(best, history=np.array(history))
-        return [learner.calibrate(policy) for policy in policies]
+        policies = [learner.calibrate(policy) for policy in policies]
+    status = find_status(process.block_of, process.n_blocks, X)
+    return policies, LinearPolicy.run_all(policies, X, status)
 
 
 class _Learner:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from tamis.paths.seeds import as_seed
 if TYPE_CHECKING:
     from tamis.datumwise.classifier import DatumWiseClassifier
 
-__all__ = ["DatumWisePath", "Habits", "calibrate_family", "collect", "fewest_questions"]
 
 # Number of rows that go through all policies together.
 _ROWS = 4096
@@ -30,9 +29,7 @@ _ROWS = 4096
 class Habits:
     """What a policy does with its training rows.
 
-    `asked` (n_blocks,): share of the rows that are asked for each feature, or feature group;
-    `mean_n_features`, `mean_cost`: mean number of features asked for, and mean cost; `risk`: mean
-    loss plus cost weight times mean cost.
+    `asked` (n_blocks,).
     """
 
     def __init__(self, run: Run, process: Process, codes: NDArray):
@@ -70,10 +67,10 @@ class DatumWisePath(Path):
     def __init__(
         self,
         policies: Sequence,
+        runs: Iterable[Run],
         process: Process,
         levels: Sequence[float],
         classes: NDArray,
-        X: NDArray,
         codes: NDArray,
         make_model: Callable,
     ):
@@ -81,8 +78,6 @@ class DatumWisePath(Path):
         self.levels, self.classes = np.array(levels, dtype=np.float64), classes
         self._processes = [replace(process, cost_weight=weight) for weight in levels]
         self._make_model = make_model
-        status = find_status(process.block_of, process.n_blocks, X)
-        runs = type(self.policies[0]).run_all(self.policies, X, status)
         self.habits = [
             Habits(run, own, codes) for run, own in zip(runs, self._processes, strict=True)
         ]
@@ -209,9 +204,7 @@ def collect(
 ) -> tuple[NDArray, Usage]:
     """Run the policies of one path on the same rows.
 
-    `processes`: of each policy; `X` (n_rows, n_features); `shape`: shape of what `read` returns
-    for a row; `read`: what to keep of a run; `uncounted`: blocks that are not counted as
-    questions. Returns `values` (n_policies, n_rows, *shape); `usage`.
+    `X` (n_rows, n_features). Returns `values` (n_policies, n_rows, *shape).
     """
     values = np.empty((len(policies), X.shape[0], *shape))
     n_features = np.empty((len(policies), X.shape[0]), dtype=np.int64)
@@ -252,10 +245,8 @@ def fewest_questions(
 ) -> tuple[SequenceTest, Estimate | None, Estimate | None]:
     """Test models on calibration rows, from many questions to few.
 
-    `model`: any of the models, which knows the features and classes; `answer`: class indices and
-    usage of checked rows, for all models from few questions to many; `X`, `y`, `max_error`,
-    `max_misses`, `confidence`, `groups`, `random_state`: as in `DatumWisePath.calibrate`. Returns
-    `test`, `n_questions`, `cost`: as in `calibrate_levels`.
+    `X`, `y`, `max_error`, `max_misses`, `confidence`, `groups`, `random_state`: as in
+    `DatumWisePath.calibrate`.
     """
     X, y = validate(model, X, y, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
     classes = model.classes_

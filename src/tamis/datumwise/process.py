@@ -19,20 +19,6 @@ import numpy as np
 from tamis._base import check_class_weight, is_real, name_some, read_groups
 from tamis.datumwise.costs import as_float, exact_sum
 
-__all__ = [
-    "ASK",
-    "KNOWN",
-    "MISSING",
-    "OPEN",
-    "Process",
-    "Run",
-    "check_cost_weight",
-    "choose_cost_weights",
-    "find_class_losses",
-    "find_status",
-    "make_process",
-]
-
 # Status of a block of one sample.
 ASK = 0  # available: its values are in X
 KNOWN = 1  # known for free: costs nothing and does not count
@@ -132,11 +118,8 @@ def make_process(
 ):
     """Make the process that a user's parameters describe; raises ValueError for invalid ones.
 
-    `feature_names`: names of all features. `cost_weight`: Lambda, >= 0. `class_losses`
-    (n_classes,). `feature_costs`: one cost >= 0 per feature, or per feature group if there are
-    groups; a dict is by name. None: 1 each. `feature_groups`: a dict from a group's name to its
-    features (names or indices), a list of lists of them, or an array with one label per feature.
-    `max_features`, `max_cost`: budgets.
+    `class_losses` (n_classes,). `feature_costs`: one cost >= 0 per feature, or per feature group
+    if there are groups; a dict is by name. None: 1 each.
     """
     feature_names = [str(name) for name in feature_names]
     block_of, names = read_groups(feature_groups, feature_names)
@@ -163,10 +146,7 @@ def check_cost_weight(name, value):
 def choose_cost_weights(name, wanted, process, codes):
     """Cost weights from the largest to the smallest.
 
-    `name`: name of the user's parameter, for error messages. `wanted`: the cost weights; or their
-    number, geometrically spaced, from the one at which a feature of mean cost is worth half of the
-    prior's loss down to a thousandth of it. `codes` (n_samples,): classes of the training rows.
-    Returns `weights`: all different.
+    `name`: name of the user's parameter, for error messages. `codes` (n_samples,).
     """
     if not isinstance(wanted, Integral) or isinstance(wanted, bool):
         return _read_cost_weights(name, wanted)

@@ -23,7 +23,6 @@ from tamis.datumwise.process import Process
 if TYPE_CHECKING:
     from tamis.datumwise._fitted import FittedDatumWise
 
-__all__ = ["read_record", "write_record"]
 
 _NUMBERS = ("mean_n_features", "mean_cost", "risk")
 _OF_LEVEL = ("cost_weight", "temperature", "best_score")

@@ -12,8 +12,6 @@ one inverse for all actions and a small correction each.
 
 import numpy as np
 
-__all__ = ["fit_scores"]
-
 # Per state; scores are returns of at most a few units on standardized values.
 _RIDGE = 1e-3
 
@@ -21,12 +19,10 @@ _RIDGE = 1e-3
 def fit_scores(known, valued, targets, returns, block_of, *, fixed):
     """Scores that are closest to the returns, with a small ridge; the bias is not penalised.
 
-    `known` (n_states, n_columns): z of each state. `valued` (n_states, n_columns): standardized
-    values where known, else 0. `targets` (n_states, n_classes): returns of naming each class.
+    `known` (n_states, n_columns). `valued` (n_states, n_columns). `targets` (n_states, n_classes).
     `returns` (n_states, n_blocks): returns of buying each block; NaN where it cannot be bought.
-    `block_of` (n_columns,): block of each column. `fixed`: whether the scores of blocks depend on
-    z only. Returns `bias` (n_classes + n_blocks,): -inf for blocks that could not be bought in any
-    state; `for_known`, `for_value` (n_columns, n_classes + n_blocks).
+    `block_of` (n_columns,). Returns `bias` (n_classes + n_blocks,): -inf for blocks that could not
+    be bought in any state; `for_known`, `for_value` (n_columns, n_classes + n_blocks).
     """
     n_states, n_columns = known.shape
     features = np.hstack([known, valued, np.ones((n_states, 1))])

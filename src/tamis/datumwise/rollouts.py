@@ -42,8 +42,6 @@ from tamis.datumwise.budgets import budget_digits, forbid_dear, is_dear, pay
 from tamis.datumwise.costs import whole_costs
 from tamis.datumwise.runs import RunBlocks, Scores, blocks_as_lists, first_largest
 
-__all__ = ["expected_returns"]
-
 _N_CHUNKS = 64
 
 
@@ -53,13 +51,11 @@ def _follow(scores, keys, gains, n_classes, digits, costs, left, n_left, places,
 
     `scores`, `keys` (n_actions,): scores, forbidden blocks -inf, and their bits; overwritten.
     `gains` (n_blocks, n_actions): what buying a block adds to the scores; -inf to its own.
-    `digits` (n_digits, n_blocks): costs as digits. `costs` (n_blocks,): costs as floats. `left`
-    (n_digits,): remaining budget; overwritten. `n_left`: how many more blocks may be bought.
-    `places` (n_blocks,): position of each block in another rollout from the same state; n_blocks
-    for those that are not in it. `way` (n_blocks,): on entry, way[0] is the first purchase of this
-    rollout if one was made, and -1 otherwise; on return, all purchases, followed by -1. Returns
-    `label`: the class; -1 if the rollout has met the other one; `cost`: sum of the costs of the
-    blocks bought here, without the first purchase.
+    `digits` (n_digits, n_blocks). `costs` (n_blocks,). `left` (n_digits,). `places` (n_blocks,).
+    `way` (n_blocks,): on entry, way[0] is the first purchase of this rollout if one was made, and
+    -1 otherwise; on return, all purchases, followed by -1. Returns `label`: the class; -1 if the
+    rollout has met the other one; `cost`: sum of the costs of the blocks bought here, without the
+    first purchase.
     """
     n_actions, n_blocks = scores.size, costs.size
     length, furthest = 0, -1
@@ -210,12 +206,10 @@ def _returns(states, policy, limits, rewards, returns):
 def expected_returns(X, present, codes, rows, masks, scores, process):
     """Return of each block in each state: see the definitions at the top of this module.
 
-    `X` (n_samples, n_columns): standardized values; 0 where missing. `present` (n_samples,
-    n_columns): where a value is not missing. `codes` (n_samples,): True classes. `rows`
-    (n_states,): row of each state. `masks` (n_states, n_blocks): bought blocks of each state,
-    within the budgets. `scores`: the policy: arrays of shape (n_actions,), (n_columns, n_actions),
-    (n_columns, n_actions). `process`: blocks of the columns of X, costs, budgets and losses.
-    Returns `returns` (n_states, n_blocks): NaN where a block may not be bought.
+    `X` (n_samples, n_columns). `present` (n_samples, n_columns). `codes` (n_samples,). `rows`
+    (n_states,). `masks` (n_states, n_blocks). `scores`: the policy: arrays of shape (n_actions,),
+    (n_columns, n_actions), (n_columns, n_actions). Returns `returns` (n_states, n_blocks): NaN
+    where a block may not be bought.
     """
     start, columns = blocks_as_lists(process.block_of, process.n_blocks)
     available = np.zeros((X.shape[0], process.n_blocks), dtype=bool)

@@ -8,18 +8,6 @@ from tamis._compile import compiled, prange, twins
 from tamis.datumwise.budgets import are_dear, charge, forbid_dear, pay
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN
 
-__all__ = [
-    "Chain",
-    "RunBlocks",
-    "RunRows",
-    "Scores",
-    "Taken",
-    "blocks_as_lists",
-    "chain_of_blocks",
-    "first_largest",
-    "run_batch",
-]
-
 # Standardized training values are far below this; new ones beyond it are clipped, so that no score
 # overflows.
 _FAR = 1e6
@@ -139,11 +127,7 @@ def _write(trace, i, length, scores, n_classes):
 
 @twins
 def run_batch(rows, policy, limits, chain, taken):
-    """Run a policy on raw rows; write what it decides.
-
-    `chain`: fixed order: samples for which all blocks are available follow it, in O(classes) per
-    step. Empty for free order. `taken`: written; the trace unless it is empty.
-    """
+    """Run a policy on raw rows; write what it decides."""
     X, status, where, blocks = rows.X, rows.status, rows.where, rows.blocks
     bias, columns = policy.bias, limits.columns
     digits, budget, max_blocks = limits.digits, limits.budget, limits.max_blocks

@@ -11,12 +11,7 @@ cheapest of several models whose errors are shown to be rare.
 from tamis.guarantees.conformal import ConformalClassifier
 from tamis.guarantees.coverage import Coverage, calibration_rows_needed
 from tamis.guarantees.frequencies import center_frequencies
-from tamis.guarantees.near_optimal import (
-    NearOptimalPanels,
-    Panel,
-    best_panel,
-    near_optimal_panels,
-)
+from tamis.guarantees.near_optimal import NearOptimalPanels, Panel, best_panel, near_optimal_panels
 from tamis.guarantees.permutation_bounds import TrueFeatures, true_features
 from tamis.guarantees.questions import CheapestModel, find_cheapest_model
 from tamis.guarantees.sensitivity import (

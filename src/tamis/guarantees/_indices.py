@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["feature_indices"]
-
 
 def feature_indices(features: ArrayLike, n_features: int) -> NDArray[np.int64]:
     """Indices of features, checked: whole numbers from 0, each of them once."""

@@ -4,8 +4,6 @@ import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = ["median_gains", "median_shares"]
-
 
 @compiled
 def median_shares(values, order, labels, sizes, weights, n_classes, shares):

@@ -26,14 +26,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "calibrate",
-    "count_true_along",
-    "hommel_value",
-    "max_t_p_values",
-    "simes_critical",
-]
-
 
 def hommel_value(p_values: NDArray, alpha: float) -> int:
     r"""Hommel's h: the largest number of features that are not rejected together.

@@ -76,8 +76,6 @@ from tamis.paths.calibration_rows import (
 from tamis.paths.fixed_sequence import ROUNDING
 from tamis.paths.seeds import as_seed
 
-__all__ = ["ConformalClassifier"]
-
 _FOLDS = 5
 
 

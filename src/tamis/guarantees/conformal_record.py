@@ -19,7 +19,6 @@ from tamis._base.records import Record, plain
 if TYPE_CHECKING:
     from tamis.guarantees.conformal import ConformalClassifier
 
-__all__ = ["read_record", "write_record"]
 
 _KINDS = ("default", "cloned", "frozen")
 

@@ -19,8 +19,6 @@ from scipy.stats import beta
 from tamis._base import name_some
 from tamis.paths.calibration_rows import check_share
 
-__all__ = ["Coverage", "calibration_rows_needed"]
-
 _MOST_NAMED = 5
 _ROUNDING = 1e-9  # of alpha (n + 1): 1 - 0.9 is not exactly 0.1
 

@@ -27,15 +27,9 @@ from functools import lru_cache
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-__all__ = ["assumption_free_bound", "r_concave_bound", "r_concave_tail", "unimodal_bound"]
-
 
 def assumption_free_bound(n_features: int, n_chosen: float, threshold: float) -> float:
-    """Expected number of unstable features that pass; no assumption (Theorem 1).
-
-    `n_features`: number p of features to choose from; `n_chosen`: mean number q of features that a
-    half chooses; `threshold`: frequency tau from which on a feature passes, above 1/2.
-    """
+    """Expected number of unstable features that pass; no assumption (Theorem 1)."""
     return n_chosen**2 / (n_features * (2 * threshold - 1))
 
 
@@ -44,8 +38,7 @@ def unimodal_bound(
 ) -> float | None:
     """Expected number of unstable features that pass, if selection is unimodal (Theorem 2).
 
-    `n_features`, `n_chosen`, `threshold`: as in `assumption_free_bound`; `n_pairs`: number B of
-    complementary pairs. Returns `bound`: None where the theorem does not apply.
+    Returns `bound`: None where the theorem does not apply.
     """
     share = n_chosen / n_features
     lowest = min(0.5 + share**2, 0.5 + 1 / (2 * n_pairs) + 0.75 * share**2)
@@ -66,8 +59,7 @@ def r_concave_bound(
 ) -> float | None:
     """Expected number of unstable features that pass, if selection is r-concave.
 
-    `n_features`, `n_chosen`, `threshold`, `n_pairs`: as in `unimodal_bound`. Returns `bound`: None
-    if the threshold is not a multiple of 1 / (2 B).
+    Returns `bound`: None if the threshold is not a multiple of 1 / (2 B).
     """
     if not _on_grid(threshold, n_pairs):
         return None
@@ -85,12 +77,7 @@ def _on_grid(threshold, n_pairs):
 
 @lru_cache(maxsize=256)
 def r_concave_tail(mean: float, place: int, n_steps: int, r: float) -> float:
-    """D: largest probability of reaching `place` / `n_steps` with a given mean and r-concavity.
-
-    `mean`: largest mean, between 0 and 1; `place`: the probability of values of at least place /
-    n_steps is bounded; `n_steps`: values are multiples of 1 / n_steps up to 1; `r`: negative.
-    Returns `probability`: 1 where more than half of the values up to the place are below the mean.
-    """
+    """D: largest probability of reaching `place` / `n_steps` with a given mean and r-concavity."""
     target = mean * n_steps
     if mean <= 0 or place < 1:
         return 0.0 if place >= 1 else 1.0

@@ -14,8 +14,6 @@ from tamis._base import encode_labels
 from tamis.guarantees.half_shares import choose_largest, half_shares
 from tamis.stability import SelectionFrequencies, complementary_pairs
 
-__all__ = ["center_frequencies"]
-
 
 def center_frequencies(
     X: ArrayLike,

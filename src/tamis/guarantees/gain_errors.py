@@ -17,8 +17,6 @@ from tamis._array import is_sparse
 from tamis._base import encode_labels, validate
 from tamis.centers import SparseCenterClassifier, SparseCenterClassifierCV
 
-__all__ = ["gain_standard_error"]
-
 
 def gain_standard_error(
     model: SparseCenterClassifier | SparseCenterClassifierCV,
@@ -29,8 +27,7 @@ def gain_standard_error(
 ) -> float:
     """Standard error of the sum of the gains of some features.
 
-    `model`: fitted; `X` (n_samples, n_features): the rows that it was fitted on; `y` (n_samples,):
-    their labels; `features`: features with a gain; `groups` (n_samples,) or None: sample groups,
+    `X` (n_samples, n_features). `y` (n_samples,). `groups` (n_samples,) or None: sample groups,
     each counted once.
     """
     X = validate(model, X, reset=False, accept_sparse=("csr", "csc"), dtype=[np.float64])

@@ -27,8 +27,6 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis.guarantees.shares import column_blocks, columns_first, median_shares_of_sets, rescale
 
-__all__ = ["choose_largest", "half_rows", "half_shares", "other_half_centers"]
-
 _WIDTH = 2048
 # Shares closer than this are tied.
 _TIED = 1e-10
@@ -47,9 +45,8 @@ def half_shares(
 ) -> NDArray[np.float64]:
     """Share of each column's spread that the classes explain, within each half.
 
-    `X` (n_rows, n_columns): finite; `codes` (n_rows,): class indices; `pairs` (n_pairs, n_rows):
-    as `tamis.stability.complementary_pairs` returns them. Returns `shares` (2 * n_pairs,
-    n_columns).
+    `X` (n_rows, n_columns), `codes` (n_rows,), `pairs` (n_pairs, n_rows). Returns `shares` (2 *
+    n_pairs, n_columns).
     """
     shares = np.empty((2 * pairs.shape[0], X.shape[1]))
     if metric == "l1":
@@ -143,8 +140,7 @@ def other_half_centers(
 ) -> NDArray[np.float64]:
     """Class centers of features from the halves that had no say in choosing them.
 
-    `X` (n_rows, n_columns); `codes` (n_rows,); `pairs` (n_pairs, n_rows); `chosen`: columns that
-    each half chose, in the order of `half_rows`; `metric`: means or medians. Returns `centers`
+    `X` (n_rows, n_columns). `codes` (n_rows,). `pairs` (n_pairs, n_rows). Returns `centers`
     (n_classes, n_columns): NaN for columns that no half chose.
     """
     centers, times = np.zeros((n_classes, X.shape[1])), np.zeros(X.shape[1])

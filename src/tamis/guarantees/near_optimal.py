@@ -46,8 +46,6 @@ from tamis.centers import SparseCenterClassifier, SparseCenterClassifierCV
 from tamis.guarantees._indices import feature_indices
 from tamis.guarantees.gain_errors import gain_standard_error
 
-__all__ = ["NearOptimalPanels", "Panel", "best_panel", "near_optimal_panels"]
-
 # Sums of gains that differ by less than this share of the best one are equal.
 _ROUNDING = 1e-12
 _COUNTED = 10_000

@@ -39,8 +39,6 @@ from tamis.guarantees.closed_testing import (
 from tamis.guarantees.permutations import make_units, permuted_labels
 from tamis.guarantees.shares import column_blocks, shares_of_labellings
 
-__all__ = ["TrueFeatures", "true_features"]
-
 _DEPTH = 500
 # Statistics of so many features are collected before the largest are kept.
 _COLLECTED = 4096

@@ -21,8 +21,6 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["Units", "make_units", "permuted_labels"]
-
 
 class Units(NamedTuple):
     """What labels are permuted between."""
@@ -42,9 +40,8 @@ def make_units(
 ) -> Units:
     """Average as many rows of each group of one class, and find the blocks.
 
-    `X` (n_rows, n_columns); `codes` (n_rows,): class indices; `groups` (n_rows,) or None: sample
-    groups; `batches` (n_rows,) or None; `random_state`: draws the rows of groups that have more
-    than the smallest of their batch.
+    `X` (n_rows, n_columns). `codes` (n_rows,). `groups` (n_rows,) or None: sample groups.
+    `batches` (n_rows,) or None.
     """
     blocks = np.zeros(codes.size, dtype=np.int64)
     if batches is not None:
@@ -84,9 +81,8 @@ def permuted_labels(
 ) -> NDArray[np.signedinteger]:
     """Labels of all units: the true ones, then random permutations.
 
-    `codes` (n_units,): class indices; `blocks` (n_units,): labels are only exchanged within a
-    block. Returns `labels` (n_permutations + 1, n_units): of the smallest signed type that holds
-    the classes.
+    `codes` (n_units,). `blocks` (n_units,): labels are only exchanged within a block. Returns
+    `labels` (n_permutations + 1, n_units): of the smallest signed type that holds the classes.
     """
     codes = codes.astype(np.min_scalar_type(-1 - int(codes.max())))
     labels = np.tile(codes, (n_permutations + 1, 1))

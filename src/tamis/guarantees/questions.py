@@ -33,8 +33,6 @@ from tamis.paths.calibration_rows import number_groups
 from tamis.paths.fixed_sequence import SequenceTest, make_limits, run_sequence
 from tamis.paths.seeds import as_seed
 
-__all__ = ["CheapestModel", "find_cheapest_model"]
-
 
 @dataclass(frozen=True)
 class CheapestModel:

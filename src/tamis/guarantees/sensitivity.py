@@ -26,8 +26,6 @@ from tamis.paths.calibration_rows import check_share, number_groups, one_row_per
 from tamis.paths.fixed_sequence import ROUNDING, rows_needed
 from tamis.paths.seeds import as_seed
 
-__all__ = ["SensitivityThreshold", "find_sensitivity_threshold", "positives_needed"]
-
 
 def positives_needed(sensitivity: float, confidence: float = 0.95) -> int:
     """The smallest number of positive rows that can guarantee a sensitivity.

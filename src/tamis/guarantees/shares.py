@@ -32,14 +32,6 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis.guarantees._share_kernels import median_gains, median_shares
 
-__all__ = [
-    "column_blocks",
-    "columns_first",
-    "median_shares_of_sets",
-    "rescale",
-    "shares_of_labellings",
-]
-
 # Numbers per block of shares: a few such blocks fit into the cache.
 _BLOCK = 1 << 17
 # Labels that are looked at together: labellings of many rows would need gigabytes otherwise.
@@ -57,10 +49,7 @@ def column_blocks(n_columns: int, n_labellings: int) -> Iterator[slice]:
 
 
 def rescale(values: NDArray, axis: int) -> None:
-    """Rescale features in place: 0 in the first row, at most 1 elsewhere; constant ones are 0.
-
-    `axis`: the axis of the rows.
-    """
+    """Rescale features in place: 0 in the first row, at most 1 elsewhere; constant ones are 0."""
     first = (slice(0, 1), slice(None)) if axis == 0 else (slice(None), slice(0, 1))
     _divide_by_size(values, axis)  # so that differences do not overflow
     values -= values[first].copy()
@@ -85,8 +74,7 @@ def shares_of_labellings(
 ) -> NDArray[np.float64]:
     """Share of each column's spread that each labelling explains.
 
-    `X` (n_rows, n_columns): a block of columns, finite. `labels` (n_labellings, n_rows): class
-    indices; each labelling has as many rows of a class as the first. Returns `shares` (n_columns,
+    `X` (n_rows, n_columns). `labels` (n_labellings, n_rows). Returns `shares` (n_columns,
     n_labellings): between 0 and 1, rounded to 10 digits; 0 for constant columns.
     """
     values = columns_first(X)
@@ -148,8 +136,7 @@ def median_shares_of_sets(
 ) -> NDArray[np.float64]:
     """Shares for medians, in disjoint sets of the rows in one walk.
 
-    `values` (n_columns, n_rows): rescaled columns. `labels` (n_labellings, n_rows): s n_classes +
-    c for class c of set s; negative for rows that are left out. Returns `shares` (n_columns,
+    `values` (n_columns, n_rows), `labels` (n_labellings, n_rows). Returns `shares` (n_columns,
     n_labellings, n_sets).
     """
     order = np.argsort(values, axis=1)

@@ -14,17 +14,11 @@ from tamis._base import FeatureSelectorMixin, TamisEstimator, encode_labels, is_
 from tamis.centers import SparseCenterClassifier
 from tamis.centers.groups import make_groups
 from tamis.guarantees._indices import feature_indices
-from tamis.guarantees.error_bounds import (
-    assumption_free_bound,
-    r_concave_bound,
-    unimodal_bound,
-)
+from tamis.guarantees.error_bounds import assumption_free_bound, r_concave_bound, unimodal_bound
 from tamis.guarantees.half_shares import choose_largest, half_rows, half_shares, other_half_centers
 from tamis.guarantees.substitutes import frequencies_with_substitutes
 from tamis.panel import PanelClassifier
 from tamis.stability import complementary_pairs
-
-__all__ = ["StableSelector"]
 
 # With fewer units of a class, a half has a single one, and every feature separates it.
 _FEWEST = 4

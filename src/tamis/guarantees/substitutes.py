@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["frequencies_with_substitutes"]
-
 _BLOCK = 512
 
 
@@ -23,10 +21,8 @@ def frequencies_with_substitutes(
 ) -> NDArray[np.float64]:
     """Share of the halves that choose each feature or a substitute of it.
 
-    `X` (n_rows, n_columns); `features`: columns in question; `candidates` (n_candidates,): columns
-    that some half chose; `chosen` (n_halves, n_candidates): which of them each half chose;
-    `correlation`: smallest absolute correlation of a substitute. Returns `frequencies`
-    (n_features,).
+    `X` (n_rows, n_columns), `candidates` (n_candidates,), `chosen` (n_halves, n_candidates).
+    Returns `frequencies` (n_features,).
     """
     values, chosen = _standardized(X, candidates), chosen.astype(np.float32)
     result = np.empty(features.size)

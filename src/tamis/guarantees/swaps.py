@@ -31,8 +31,6 @@ from tamis.panel.outer import check_groups, paired_error
 from tamis.panel.selection import MOST_ROWS, is_rare
 from tamis.paths.row_keys import row_keys
 
-__all__ = ["Swap", "SwapPanels", "swap_panels"]
-
 
 class Swap(NamedTuple):
     """A panel with one feature replaced.

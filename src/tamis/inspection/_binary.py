@@ -6,8 +6,9 @@ are about the people a model is used on, so the probabilities are re-based to th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,11 +16,12 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._base import adjust, check_weights
+from tamis.inspection._style import Display
 
 if TYPE_CHECKING:
-    from tamis.comparison import Comparison
+    from matplotlib.axes import Axes
 
-__all__ = ["Binary", "rebase"]
+    from tamis.comparison import Comparison
 
 
 def rebase(
@@ -118,17 +120,6 @@ class Binary:
         )
 
     @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, *, pos_label: Any = None, **options: Any
-    ) -> Binary:
-        """The predictions of a fitted classifier for rows that it was not trained on."""
-        check_is_fitted(estimator)
-        classes = np.asarray(estimator.classes_)
-        pos_label = _positive(classes, pos_label)
-        p = estimator.predict_proba(X)[:, np.flatnonzero(classes == pos_label)[0]]
-        return cls.from_predictions(y, p, pos_label=pos_label, **options)
-
-    @classmethod
     def from_comparison(
         cls, comparison: Comparison, positive: Any = None, prevalence: float | None = None
     ) -> Binary:
@@ -170,6 +161,14 @@ class Binary:
         return negative, positive
 
 
+def probabilities_of(estimator: Any, X: Any, pos_label: Any) -> tuple[NDArray, Any]:
+    """Probabilities that a fitted classifier gives to the positive class, and its label."""
+    check_is_fitted(estimator)
+    classes = np.asarray(estimator.classes_)
+    pos_label = _positive(classes, pos_label)
+    return estimator.predict_proba(X)[:, np.flatnonzero(classes == pos_label)[0]], pos_label
+
+
 def _positive(classes, positive):
     """The positive class: the one named, or the second of two."""
     if positive is None:
@@ -183,3 +182,125 @@ def _positive(classes, positive):
     if not found.size:
         raise ValueError(f"{positive!r} is none of the classes, {', '.join(map(str, classes))}.")
     return found[0]
+
+
+class BinaryDisplay(Display):
+    """Pictures of one class against the others, made from predictions or a fitted classifier."""
+
+    # Options of `_of`, which makes a display from `Binary`; others are for what `plot` draws.
+    _options: ClassVar[tuple[str, ...]]
+    _of: Callable[..., Any]
+
+    @classmethod
+    def _draw(cls, data, ax, options):
+        own = {name: options.pop(name) for name in cls._options if name in options}
+        return cls._of(data, **own).plot(ax=ax, **options)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_prob: ArrayLike,
+        *,
+        pos_label: Any = None,
+        prevalence: float | None = None,
+        assumed_prevalence: float | None = None,
+        groups: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw probabilities for rows that the model was not trained on.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels.
+        y_prob : array-like of shape (n_samples,)
+            Probabilities of the positive class.
+        pos_label : default=None
+            The positive class; None: the second of two.
+        prevalence : float, default=None
+            Proportion of the positive class where the model is used; None: that of the rows.
+        assumed_prevalence : float, default=None
+            Proportion that the probabilities assume, 0.5 for models with equal class weights;
+            None: that of the rows.
+        groups : array-like of shape (n_samples,), default=None
+            Sample groups, for instance patients.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Sample weights.
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: those of a new figure.
+        **options : dict
+            Those that the notes of the class list; others are passed to matplotlib.
+
+        Returns
+        -------
+        display : CalibrationDisplay, DecisionCurveDisplay or ProbabilityDisplay
+        """
+        data = Binary.from_predictions(
+            y_true,
+            y_prob,
+            pos_label=pos_label,
+            prevalence=prevalence,
+            assumed_prevalence=assumed_prevalence,
+            groups=groups,
+            sample_weight=sample_weight,
+        )
+        return cls._draw(data, ax, options)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, *, pos_label: Any = None, **options: Any
+    ) -> Self:
+        """Draw the probabilities of a classifier for rows that it was not trained on.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted, with `predict_proba`.
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        pos_label : default=None
+            The positive class; None: the second of two.
+        **options : dict
+            As in `from_predictions`.
+
+        Returns
+        -------
+        display : CalibrationDisplay, DecisionCurveDisplay or ProbabilityDisplay
+        """
+        if "name" in cls._options:
+            options["name"] = options.get("name") or type(estimator).__name__
+        p, pos_label = probabilities_of(estimator, X, pos_label)
+        return cls.from_predictions(y, p, pos_label=pos_label, **options)
+
+    @classmethod
+    def from_comparison(
+        cls,
+        comparison: Comparison,
+        *,
+        positive: Any = None,
+        prevalence: float | None = None,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """Draw the honest predictions of a comparison.
+
+        Parameters
+        ----------
+        comparison : Comparison
+        positive : default=None
+            The positive class; None: that of the minimal sensitivity, or the second of two.
+        prevalence : float, default=None
+            Proportion of the class where the model is used; None: that of the rows.
+        ax, **options
+            As in `from_predictions`.
+
+        Returns
+        -------
+        display : CalibrationDisplay, DecisionCurveDisplay or ProbabilityDisplay
+        """
+        return cls._draw(Binary.from_comparison(comparison, positive, prevalence), ax, options)

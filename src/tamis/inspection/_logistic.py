@@ -22,7 +22,6 @@ from tamis.paths.intervals import NORMAL_95
 if TYPE_CHECKING:
     from tamis.inspection._binary import Binary
 
-__all__ = ["LogisticEstimate", "SmoothCurve", "log_odds", "recalibrate", "smooth"]
 
 # Probabilities nearer to 0 or 1 count as this one: double precision has no more of them near 1.
 _SMALLEST = 1e-15

@@ -7,8 +7,8 @@ repeat what they say, for grey print. Text and axes have the colours of matplotl
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,24 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = [
-    "COLORS",
-    "GREY",
-    "LINES",
-    "MARKERS",
-    "SMALL",
-    "add_legend",
-    "feature_labels",
-    "feature_names",
-    "feature_ticks",
-    "ink",
-    "line_style",
-    "make_axes",
-    "n_fitting",
-    "note_left_out",
-    "require_matplotlib",
-    "shorten",
-]
 
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -170,3 +152,28 @@ def add_legend(ax: Axes, most_inside: int = 4, handles: Sequence[Any] | None = N
             place["ncols"] = min(max(columns, 1), n)
             place |= {"bbox_transform": below, "columnspacing": 0.8, "handlelength": 1.6}
     ax.legend(handles=handles, fontsize=SMALL, frameon=False, **place)
+
+
+class Display:
+    """Base of the pictures: how they are drawn."""
+
+    ax_: Any
+    figure_: Any
+    _plot: Callable[[Any, dict[str, Any]], None]
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; None: those of a new figure.
+        **kwargs : dict
+            For what it consists of: the bars, the lines or the points.
+
+        Returns
+        -------
+        self : Display
+        """
+        self._plot(ax, kwargs)
+        return self

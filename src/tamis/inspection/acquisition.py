@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.inspection._style import (
     COLORS,
+    Display,
     feature_labels,
     make_axes,
     n_fitting,
@@ -20,10 +23,9 @@ from tamis.inspection._style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["AcquisitionDisplay"]
 
-
-class AcquisitionDisplay:
+@dataclass(eq=False, repr=False)
+class AcquisitionDisplay(Display):
     """Who is asked what, in which order: one row per sample, one column per feature.
 
     Samples with few questions come first, the same questions next to each other. Features that
@@ -59,18 +61,14 @@ class AcquisitionDisplay:
     True
     """
 
-    def __init__(
-        self,
-        order: NDArray,
-        feature_names: ArrayLike,
-        rows: NDArray,
-        *,
-        n_left_out: int = 0,
-    ) -> None:
-        self.order = order
-        self.feature_names = np.asarray(feature_names).tolist()
-        self.rows = rows
-        self.n_left_out = n_left_out
+    order: NDArray
+    feature_names: Sequence[str]
+    rows: NDArray
+    _: KW_ONLY
+    n_left_out: int = 0
+
+    def __post_init__(self) -> None:
+        self.feature_names = np.asarray(self.feature_names).tolist()
 
     @classmethod
     def from_estimator(
@@ -121,26 +119,14 @@ class AcquisitionDisplay:
         by = np.lexsort((*rank.T[::-1], (order > 0).sum(axis=1)))
         display = cls(
             order[by, :max_features],
-            names[columns[:max_features]],
+            names[columns[:max_features]].tolist(),
             by,
             n_left_out=max(0, columns.size - max_features),
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> AcquisitionDisplay:
-        """Draw the questions.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the image.
-
-        Returns
-        -------
-        self : AcquisitionDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw the questions."""
         require_matplotlib(type(self).__name__)
         from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap
         from matplotlib.ticker import MaxNLocator
@@ -165,4 +151,3 @@ class AcquisitionDisplay:
         bar.minorticks_off()
         self.ax_.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=1))
         self.ax_.set_ylabel("samples")
-        return self

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.calibration import CalibrationDisplay as SklearnCalibrationDisplay
 
-from tamis.inspection._binary import Binary
+from tamis.inspection._binary import Binary, BinaryDisplay
 from tamis.inspection._logistic import LogisticEstimate, SmoothCurve, recalibrate, smooth
 from tamis.inspection._style import COLORS, SMALL, ink, make_axes, shorten
 from tamis.paths.intervals import wilson
@@ -16,14 +16,11 @@ from tamis.paths.intervals import wilson
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tamis.comparison import Comparison
-
-__all__ = ["CalibrationDisplay"]
 
 _ENOUGH = 100  # rows of each class from which on a curve is drawn
 
 
-class CalibrationDisplay(SklearnCalibrationDisplay):
+class CalibrationDisplay(BinaryDisplay, SklearnCalibrationDisplay):
     """Observed proportions against predicted probabilities, with calibration slope and intercept.
 
     scikit-learn's display with intervals, at a stated prevalence. With at least 100 rows (or
@@ -62,6 +59,11 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
     text_ : matplotlib Text
         Slope, intercept and prevalence.
 
+    Notes
+    -----
+    Options of the functions that make one: `n_bins`, bins with about equal numbers of rows (None:
+    10 where a curve is drawn, else 5); `name`, for the legend. Others are for the line of bins.
+
     Examples
     --------
     >>> import numpy as np
@@ -72,6 +74,8 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
     >>> print("slope", display.slope)
     slope 1.01 [0.80, 1.22]
     """
+
+    _options = ("n_bins", "name")
 
     def __init__(
         self,
@@ -95,142 +99,6 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
         self.slope = slope
         self.curve = curve
         self.prevalence = prevalence
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
-        *,
-        pos_label: Any = None,
-        prevalence: float | None = None,
-        assumed_prevalence: float | None = None,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        n_bins: int | None = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> CalibrationDisplay:
-        """Calibration of probabilities for rows that the model was not trained on.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n_samples,)
-            Labels.
-        y_prob : array-like of shape (n_samples,)
-            Probabilities of the positive class.
-        pos_label : default=None
-            The positive class; None: the second of two.
-        prevalence : float, default=None
-            Proportion of the positive class where the model is used; None: that of the rows.
-        assumed_prevalence : float, default=None
-            Proportion that the probabilities assume, 0.5 for models with equal class weights;
-            None: that of the rows.
-        groups : array-like of shape (n_samples,), default=None
-            Sample groups, for instance patients.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
-        n_bins : int, default=None
-            Bins with about equal numbers of rows; None: 10 where a curve is drawn, else 5.
-        name : str, default=None
-            For the legend.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the line of the bins.
-
-        Returns
-        -------
-        display : CalibrationDisplay
-        """
-        data = Binary.from_predictions(
-            y_true,
-            y_prob,
-            pos_label=pos_label,
-            prevalence=prevalence,
-            assumed_prevalence=assumed_prevalence,
-            groups=groups,
-            sample_weight=sample_weight,
-        )
-        return cls._of(data, n_bins, name).plot(ax=ax, **kwargs)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        n_bins: int | None = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        pos_label: Any = None,
-        prevalence: float | None = None,
-        assumed_prevalence: float | None = None,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        **kwargs: Any,
-    ) -> CalibrationDisplay:
-        """Calibration of a classifier on rows that it was not trained on.
-
-        Parameters
-        ----------
-        estimator : classifier
-            Fitted, with `predict_proba`.
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        n_bins, name, ax, pos_label, prevalence, assumed_prevalence, groups, sample_weight, \
-**kwargs
-            As in `from_predictions`.
-
-        Returns
-        -------
-        display : CalibrationDisplay
-        """
-        data = Binary.from_estimator(
-            estimator,
-            X,
-            y,
-            pos_label=pos_label,
-            prevalence=prevalence,
-            assumed_prevalence=assumed_prevalence,
-            groups=groups,
-            sample_weight=sample_weight,
-        )
-        return cls._of(data, n_bins, name or type(estimator).__name__).plot(ax=ax, **kwargs)
-
-    @classmethod
-    def from_comparison(
-        cls,
-        comparison: Comparison,
-        *,
-        positive: Any = None,
-        prevalence: float | None = None,
-        n_bins: int | None = None,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> CalibrationDisplay:
-        """Calibration of the honest predictions of a comparison.
-
-        Parameters
-        ----------
-        comparison : Comparison
-        positive : default=None
-            The class; None: that of the minimal sensitivity, or the second of two.
-        prevalence : float, default=None
-            Proportion of the class where the model is used; None: that of the rows.
-        n_bins, ax, **kwargs
-            As in `from_predictions`.
-
-        Returns
-        -------
-        display : CalibrationDisplay
-        """
-        data = Binary.from_comparison(comparison, positive, prevalence)
-        return cls._of(data, n_bins).plot(ax=ax, **kwargs)
 
     @classmethod
     def _of(cls, data: Binary, n_bins: int | None = None, name: str | None = None):
@@ -281,7 +149,8 @@ class CalibrationDisplay(SklearnCalibrationDisplay):
         label = name or self.estimator_name or "bins, 95 % intervals"
         if ref_line:
             ax.plot([0, 1], [0, 1], color=ink(), linestyle=":", label="perfect calibration")
-        super().plot(ax=ax, name=shorten(label), ref_line=False, **style)
+        draw = SklearnCalibrationDisplay.plot
+        draw(self, ax=ax, name=shorten(label), ref_line=False, **style)
         color = self.line_.get_color()
         self.ax_.vlines(self.prob_pred, *self.intervals, color=color, linewidth=1)
         self.curve_ = None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._array import is_sparse
@@ -13,6 +15,7 @@ from tamis.inspection._style import (
     COLORS,
     GREY,
     MARKERS,
+    Display,
     add_legend,
     feature_labels,
     feature_names,
@@ -27,10 +30,9 @@ if TYPE_CHECKING:
 
     from tamis.comparison import Comparison
 
-__all__ = ["CentersDisplay"]
 
-
-class CentersDisplay:
+@dataclass(eq=False, repr=False)
+class CentersDisplay(Display):
     """How far the class centroids of each selected feature are apart, in units of its spread.
 
     The spread of a feature is its root mean square distance from the middle of the classes, each
@@ -69,20 +71,16 @@ class CentersDisplay:
     (['petal length (cm)', 'petal width (cm)'], [[-1.3, -1.3], [0.3, 0.2], [1.0, 1.1]])
     """
 
-    def __init__(
-        self,
-        centers: NDArray,
-        feature_names: ArrayLike,
-        class_names: ArrayLike,
-        *,
-        unit: str = "spread",
-        n_left_out: int = 0,
-    ) -> None:
-        self.centers = centers
-        self.feature_names = np.asarray(feature_names).tolist()
-        self.class_names = np.asarray(class_names).tolist()
-        self.unit = unit
-        self.n_left_out = n_left_out
+    centers: NDArray
+    feature_names: Sequence[str]
+    class_names: Sequence[str]
+    _: KW_ONLY
+    unit: str = "spread"
+    n_left_out: int = 0
+
+    def __post_init__(self) -> None:
+        self.feature_names = np.asarray(self.feature_names).tolist()
+        self.class_names = np.asarray(self.class_names).tolist()
 
     @classmethod
     def from_estimator(
@@ -177,20 +175,8 @@ class CentersDisplay:
         display = cls(centers, names, labels, n_left_out=max(0, len(records) - max_features))
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> CentersDisplay:
-        """Draw the centers.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the points, or the map.
-
-        Returns
-        -------
-        self : CentersDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw the centers."""
         n_classes, n_features = self.centers.shape
         size = 6.4, max(2.2, 1.3 + 0.26 * n_features)
         self.ax_, self.figure_ = make_axes(type(self).__name__, ax, size)
@@ -203,7 +189,6 @@ class CentersDisplay:
         else:
             self._draw_map(self.centers[:, :n_shown], kwargs)
         self.ax_.set_ylim(n_shown - 0.5, -0.5)
-        return self
 
     @property
     def _title(self):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.inspection._style import COLORS, SMALL, ink, make_axes, require_matplotlib
+from tamis.inspection._style import COLORS, SMALL, Display, ink, make_axes, require_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ConvergenceDisplay"]
 
-
-class ConvergenceDisplay:
+@dataclass(eq=False, repr=False)
+class ConvergenceDisplay(Display):
     """Objective, and relative duality gap, by iteration.
 
     The gap bounds how far the objective is above the minimum, whatever the method: where it is
@@ -53,18 +53,11 @@ class ConvergenceDisplay:
     True
     """
 
-    def __init__(
-        self,
-        n_iter: NDArray,
-        objective: NDArray,
-        relative_gap: NDArray,
-        *,
-        tol: float | None = None,
-    ) -> None:
-        self.n_iter = n_iter
-        self.objective = objective
-        self.relative_gap = relative_gap
-        self.tol = tol
+    n_iter: NDArray
+    objective: NDArray
+    relative_gap: NDArray
+    _: KW_ONLY
+    tol: float | None = None
 
     @classmethod
     def from_estimator(
@@ -95,20 +88,8 @@ class ConvergenceDisplay:
         values = (history[name] for name in ("n_iter", "objective", "relative_gap"))
         return cls(*values, tol=getattr(estimator, "tol", None)).plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> ConvergenceDisplay:
-        """Draw objective and gap.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes whose place the two take; None: those of a new figure.
-        **kwargs : dict
-            For the lines.
-
-        Returns
-        -------
-        self : ConvergenceDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw objective and gap."""
         require_matplotlib(type(self).__name__)
         from matplotlib.ticker import MaxNLocator
 
@@ -138,4 +119,3 @@ class ConvergenceDisplay:
             label = f"tolerance {self.tol:g}"
             lower.axhline(self.tol, color=ink(), linestyle="--", linewidth=1, label=label)
             lower.legend(fontsize=SMALL, frameon=False)
-        return self

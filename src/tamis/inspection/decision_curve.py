@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from tamis.inspection._binary import Binary
+from tamis.inspection._binary import BinaryDisplay
 from tamis.inspection._style import COLORS, SMALL, ink, make_axes, shorten
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
-    from tamis.comparison import Comparison
-
-__all__ = ["DecisionCurveDisplay"]
 
 _THRESHOLDS = np.arange(1, 100) / 100
 _CHUNK = 1 << 24  # counts that are drawn at a time
 
 
-class DecisionCurveDisplay:
+@dataclass(eq=False, repr=False)
+class DecisionCurveDisplay(BinaryDisplay):
     r"""Net benefit against the threshold, beside treating all and treating none.
 
     .. math:: \text{Se} \, \pi - (1 - \text{Sp}) (1 - \pi) \frac{t}{1 - t}
@@ -53,6 +52,12 @@ class DecisionCurveDisplay:
     band_ : matplotlib PolyCollection
         The intervals.
 
+    Notes
+    -----
+    Options of the functions that make one: `thresholds`, between 0 and 1 (None: 0.01, 0.02, ...
+    0.99); `n_draws`, number of bootstrap draws, in which sample groups are drawn whole (1000);
+    `random_state`, their seed (0). Others are for the line of the model.
+
     Examples
     --------
     >>> import numpy as np
@@ -64,22 +69,15 @@ class DecisionCurveDisplay:
     [0.016, 0.228]
     """
 
-    def __init__(
-        self,
-        thresholds: NDArray,
-        net_benefit: NDArray,
-        low: NDArray,
-        high: NDArray,
-        *,
-        prevalence: float,
-        pos_label: str,
-    ) -> None:
-        self.thresholds = thresholds
-        self.net_benefit = net_benefit
-        self.low = low
-        self.high = high
-        self.prevalence = prevalence
-        self.pos_label = pos_label
+    _options = ("thresholds", "n_draws", "random_state")
+
+    thresholds: NDArray
+    net_benefit: NDArray
+    low: NDArray
+    high: NDArray
+    _: KW_ONLY
+    prevalence: float
+    pos_label: str
 
     @property
     def treat_all(self) -> NDArray[np.float64]:
@@ -87,149 +85,7 @@ class DecisionCurveDisplay:
         return _net_benefit(1.0, 1.0, self.prevalence, self.thresholds)
 
     @classmethod
-    def from_predictions(
-        cls,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
-        *,
-        pos_label: Any = None,
-        prevalence: float | None = None,
-        assumed_prevalence: float | None = None,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        thresholds: ArrayLike | None = None,
-        n_draws: int = 1000,
-        random_state: int | np.random.RandomState | None = 0,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> DecisionCurveDisplay:
-        """Net benefit of probabilities for rows that the model was not trained on.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n_samples,)
-            Labels.
-        y_prob : array-like of shape (n_samples,)
-            Probabilities of the positive class.
-        pos_label : default=None
-            The positive class; None: the second of two.
-        prevalence : float, default=None
-            Proportion of the positive class where the model is used; None: that of the rows.
-        assumed_prevalence : float, default=None
-            Proportion that the probabilities assume, 0.5 for models with equal class weights;
-            None: that of the rows.
-        groups : array-like of shape (n_samples,), default=None
-            Sample groups, which are drawn whole.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
-        thresholds : array-like, default=None
-            Between 0 and 1; None: 0.01, 0.02, ... 0.99.
-        n_draws : int, default=1000
-            Number of bootstrap draws.
-        random_state : int, RandomState instance or None, default=0
-            Seed of the draws.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the line of the model.
-
-        Returns
-        -------
-        display : DecisionCurveDisplay
-        """
-        data = Binary.from_predictions(
-            y_true,
-            y_prob,
-            pos_label=pos_label,
-            prevalence=prevalence,
-            assumed_prevalence=assumed_prevalence,
-            groups=groups,
-            sample_weight=sample_weight,
-        )
-        return cls._of(data, thresholds, n_draws, random_state).plot(ax, **kwargs)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        thresholds: ArrayLike | None = None,
-        n_draws: int = 1000,
-        random_state: int | np.random.RandomState | None = 0,
-        ax: Axes | None = None,
-        pos_label: Any = None,
-        prevalence: float | None = None,
-        assumed_prevalence: float | None = None,
-        groups: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        **kwargs: Any,
-    ) -> DecisionCurveDisplay:
-        """Net benefit of a classifier on rows that it was not trained on.
-
-        Parameters
-        ----------
-        estimator : classifier
-            Fitted, with `predict_proba`.
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        thresholds, n_draws, random_state, ax, pos_label, prevalence, assumed_prevalence, groups, \
-sample_weight, **kwargs
-            As in `from_predictions`.
-
-        Returns
-        -------
-        display : DecisionCurveDisplay
-        """
-        data = Binary.from_estimator(
-            estimator,
-            X,
-            y,
-            pos_label=pos_label,
-            prevalence=prevalence,
-            assumed_prevalence=assumed_prevalence,
-            groups=groups,
-            sample_weight=sample_weight,
-        )
-        return cls._of(data, thresholds, n_draws, random_state).plot(ax, **kwargs)
-
-    @classmethod
-    def from_comparison(
-        cls,
-        comparison: Comparison,
-        *,
-        positive: Any = None,
-        prevalence: float | None = None,
-        thresholds: ArrayLike | None = None,
-        n_draws: int = 1000,
-        random_state: int | np.random.RandomState | None = 0,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> DecisionCurveDisplay:
-        """Net benefit of the honest predictions of a comparison.
-
-        Parameters
-        ----------
-        comparison : Comparison
-        positive : default=None
-            The positive class; None: that of the minimal sensitivity, or the second of two.
-        prevalence : float, default=None
-            Proportion of the class where the model is used; None: that of the rows.
-        thresholds, n_draws, random_state, ax, **kwargs
-            As in `from_predictions`.
-
-        Returns
-        -------
-        display : DecisionCurveDisplay
-        """
-        data = Binary.from_comparison(comparison, positive, prevalence)
-        return cls._of(data, thresholds, n_draws, random_state).plot(ax, **kwargs)
-
-    @classmethod
-    def _of(cls, data, thresholds, n_draws, random_state):
+    def _of(cls, data, thresholds=None, n_draws=1000, random_state=0):
         at = _THRESHOLDS if thresholds is None else np.unique(np.asarray(thresholds, dtype=float))
         if not ((at > 0) & (at < 1)).all() or at.size == 0:
             raise ValueError(f"thresholds must be between 0 and 1, got {thresholds!r}.")
@@ -239,20 +95,8 @@ sample_weight, **kwargs
         low, high = np.nanpercentile(_net_benefit(*draws, pi, at), [2.5, 97.5], axis=0)
         return cls(at, benefit, low, high, prevalence=pi, pos_label=data.name)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> DecisionCurveDisplay:
-        """Draw the three curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the line of the model.
-
-        Returns
-        -------
-        self : DecisionCurveDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw the three curves."""
         self.ax_, self.figure_ = make_axes(type(self).__name__, ax)
         style: dict[str, Any] = {"color": COLORS[0], "linewidth": 2}
         style |= {"label": "model, 95 % interval"} | kwargs
@@ -284,7 +128,6 @@ sample_weight, **kwargs
             fontsize=SMALL,
             frameon=False,
         )
-        return self
 
 
 def _net_benefit(sensitivity, false_positive_rate, prevalence, thresholds):

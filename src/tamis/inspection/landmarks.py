@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tamis.inspection._style import (
     COLORS,
     GREY,
     MARKERS,
+    Display,
     add_legend,
     feature_names,
     ink,
@@ -28,10 +30,9 @@ from tamis.landmarks.scaling import apply_scaling
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["LandmarkDisplay"]
 
-
-class LandmarkDisplay:
+@dataclass(eq=False, repr=False)
+class LandmarkDisplay(Display):
     """Landmarks and samples in the plane of two features, or of two principal components.
 
     Parameters
@@ -65,18 +66,11 @@ class LandmarkDisplay:
     ((8, 2), ('x2', 'x3'))
     """
 
-    def __init__(
-        self,
-        points: NDArray,
-        landmarks: NDArray,
-        labels: NDArray | None = None,
-        *,
-        axis_names: tuple[str, str] = ("first", "second"),
-    ) -> None:
-        self.points = points
-        self.landmarks = landmarks
-        self.labels = labels
-        self.axis_names = axis_names
+    points: NDArray
+    landmarks: NDArray
+    labels: NDArray | None = None
+    _: KW_ONLY
+    axis_names: tuple[str, str] = ("first", "second")
 
     @classmethod
     def from_estimator(
@@ -149,20 +143,8 @@ class LandmarkDisplay:
         first, second = axis_names
         return cls(points, landmarks, labels, axis_names=(first, second)).plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> LandmarkDisplay:
-        """Draw samples and landmarks.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the samples.
-
-        Returns
-        -------
-        self : LandmarkDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw samples and landmarks."""
         self.ax_, self.figure_ = make_axes(type(self).__name__, ax)
         most = 12 if self.figure_.get_figwidth() >= 6 else 5  # classes in the legend
         classes = np.array([]) if self.labels is None else np.unique(self.labels)
@@ -191,7 +173,6 @@ class LandmarkDisplay:
         self.ax_.set_xlabel(shorten(self.axis_names[0], 32))
         self.ax_.set_ylabel(shorten(self.axis_names[1], 32))
         add_legend(self.ax_, most_inside=0)
-        return self
 
     def _scatter(self, points, style):
         return self.ax_.plot(points[:, 0], points[:, 1], **style)[0]

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from tamis.inspection._binary import Binary
+from tamis.inspection._binary import BinaryDisplay
 from tamis.inspection._style import COLORS, SMALL, ink, make_axes, shorten
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from tamis.comparison import Comparison
-
-__all__ = ["ProbabilityDisplay"]
+    pass
 
 
-class ProbabilityDisplay:
+@dataclass(eq=False, repr=False)
+class ProbabilityDisplay(BinaryDisplay):
     """Predicted probabilities of a class: its own rows upwards, the others downwards.
 
     Parameters
@@ -40,6 +38,11 @@ class ProbabilityDisplay:
     bars_ : tuple of matplotlib BarContainer
         Of the class and of the others.
 
+    Notes
+    -----
+    Option of the functions that make one: `n_bins`, number of bins of equal width (20). Others are
+    for the bars.
+
     Examples
     --------
     >>> from tamis.inspection import ProbabilityDisplay
@@ -49,152 +52,19 @@ class ProbabilityDisplay:
     ([0.0, 1.0], [1.0, 0.0])
     """
 
-    def __init__(
-        self,
-        edges: NDArray,
-        positive: NDArray,
-        negative: NDArray,
-        *,
-        n_rows: tuple[int, int],
-        prevalence: float,
-        pos_label: str,
-        other: str = "others",
-    ) -> None:
-        self.edges = edges
-        self.positive = positive
-        self.negative = negative
-        self.n_rows = n_rows
-        self.prevalence = prevalence
-        self.pos_label = pos_label
-        self.other = other
+    _options = ("n_bins",)
+
+    edges: NDArray
+    positive: NDArray
+    negative: NDArray
+    _: KW_ONLY
+    n_rows: tuple[int, int]
+    prevalence: float
+    pos_label: str
+    other: str = "others"
 
     @classmethod
-    def from_predictions(
-        cls,
-        y_true: ArrayLike,
-        y_prob: ArrayLike,
-        *,
-        pos_label: Any = None,
-        prevalence: float | None = None,
-        assumed_prevalence: float | None = None,
-        sample_weight: ArrayLike | None = None,
-        n_bins: int = 20,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> ProbabilityDisplay:
-        """Probabilities for rows that the model was not trained on.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n_samples,)
-            Labels.
-        y_prob : array-like of shape (n_samples,)
-            Probabilities of the positive class.
-        pos_label : default=None
-            The positive class; None: the second of two.
-        prevalence : float, default=None
-            Proportion of the positive class where the model is used; None: that of the rows.
-        assumed_prevalence : float, default=None
-            Proportion that the probabilities assume, 0.5 for models with equal class weights;
-            None: that of the rows.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Sample weights.
-        n_bins : int, default=20
-            Number of bins of equal width.
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the bars.
-
-        Returns
-        -------
-        display : ProbabilityDisplay
-        """
-        data = Binary.from_predictions(
-            y_true,
-            y_prob,
-            pos_label=pos_label,
-            prevalence=prevalence,
-            assumed_prevalence=assumed_prevalence,
-            sample_weight=sample_weight,
-        )
-        return cls._of(data, n_bins).plot(ax, **kwargs)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        *,
-        n_bins: int = 20,
-        ax: Axes | None = None,
-        pos_label: Any = None,
-        prevalence: float | None = None,
-        assumed_prevalence: float | None = None,
-        sample_weight: ArrayLike | None = None,
-        **kwargs: Any,
-    ) -> ProbabilityDisplay:
-        """Probabilities of a classifier for rows that it was not trained on.
-
-        Parameters
-        ----------
-        estimator : classifier
-            Fitted, with `predict_proba`.
-        X : array-like of shape (n_samples, n_features)
-            Samples.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        n_bins, ax, pos_label, prevalence, assumed_prevalence, sample_weight, **kwargs
-            As in `from_predictions`.
-
-        Returns
-        -------
-        display : ProbabilityDisplay
-        """
-        data = Binary.from_estimator(
-            estimator,
-            X,
-            y,
-            pos_label=pos_label,
-            prevalence=prevalence,
-            assumed_prevalence=assumed_prevalence,
-            sample_weight=sample_weight,
-        )
-        return cls._of(data, n_bins).plot(ax, **kwargs)
-
-    @classmethod
-    def from_comparison(
-        cls,
-        comparison: Comparison,
-        *,
-        positive: Any = None,
-        prevalence: float | None = None,
-        n_bins: int = 20,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> ProbabilityDisplay:
-        """Honest predictions of a comparison.
-
-        Parameters
-        ----------
-        comparison : Comparison
-        positive : default=None
-            The class; None: that of the minimal sensitivity, or the second of two.
-        prevalence : float, default=None
-            Proportion of the class where the model is used; None: that of the rows.
-        n_bins, ax, **kwargs
-            As in `from_predictions`.
-
-        Returns
-        -------
-        display : ProbabilityDisplay
-        """
-        data = Binary.from_comparison(comparison, positive, prevalence)
-        return cls._of(data, n_bins).plot(ax, **kwargs)
-
-    @classmethod
-    def _of(cls, data, n_bins):
+    def _of(cls, data, n_bins=20):
         edges = np.linspace(0, 1, n_bins + 1)
         shares = []
         for rows in (data.is_positive, ~data.is_positive):
@@ -211,20 +81,8 @@ class ProbabilityDisplay:
             other=data.other,
         )
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> ProbabilityDisplay:
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the bars.
-
-        Returns
-        -------
-        self : ProbabilityDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw the bars."""
         self.ax_, self.figure_ = make_axes(type(self).__name__, ax)
         names = self.pos_label, self.other
         bars = []
@@ -256,4 +114,3 @@ class ProbabilityDisplay:
             f"predicted probability of {shorten(self.pos_label, 20)}\n"
             f"(prevalence {self.prevalence:.2g})"
         )
-        return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.inspection._style import (
     GREY,
     LINES,
+    Display,
     add_legend,
     feature_ticks,
     ink,
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tamis.comparison import Comparison
-
-__all__ = ["Curve", "SparsityPathDisplay"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,8 @@ class Curve:
         return cls(name, sizes, scores, errors, is_baseline)
 
 
-class SparsityPathDisplay:
+@dataclass(eq=False, repr=False)
+class SparsityPathDisplay(Display):
     """The score against the number of features, with standard errors and the choice.
 
     A method with one level only is a horizontal line, with a marker at its number of features.
@@ -105,20 +105,15 @@ class SparsityPathDisplay:
     ([0.95, 0.96, 0.9, 0.87], 1.0)
     """
 
-    def __init__(
-        self,
-        curves: Sequence[Curve],
-        chosen: tuple[float, float] | None = None,
-        *,
-        score_name: str = "score",
-        feature_name: str = "number of features",
-        chosen_name: str = "choice",
-    ) -> None:
-        self.curves = list(curves)
-        self.chosen = chosen
-        self.score_name = score_name
-        self.feature_name = feature_name
-        self.chosen_name = chosen_name
+    curves: Sequence[Curve]
+    chosen: tuple[float, float] | None = None
+    _: KW_ONLY
+    score_name: str = "score"
+    feature_name: str = "number of features"
+    chosen_name: str = "choice"
+
+    def __post_init__(self) -> None:
+        self.curves = list(self.curves)
 
     @classmethod
     def from_comparison(
@@ -198,20 +193,8 @@ class SparsityPathDisplay:
         )
         return display.plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> SparsityPathDisplay:
-        """Draw the curves.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the lines.
-
-        Returns
-        -------
-        self : SparsityPathDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw the curves."""
         self.ax_, self.figure_ = make_axes(type(self).__name__, ax)
         self.lines_: list[Any] = []
         self.bands_: list[Any] = []
@@ -244,7 +227,6 @@ class SparsityPathDisplay:
         self.ax_.set_ylim(bottom=low)
         if len(self.curves) > 1 or self.chosen is not None:
             add_legend(self.ax_)
-        return self
 
     def _lower_limit(self):
         """Where the score axis begins: baselines far below the methods are not in view."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.inspection._style import (
     COLORS,
     GREY,
+    Display,
     add_legend,
     feature_labels,
     feature_names,
@@ -26,10 +29,9 @@ if TYPE_CHECKING:
 
     from tamis.comparison import Comparison
 
-__all__ = ["StabilityDisplay"]
 
-
-class StabilityDisplay:
+@dataclass(eq=False, repr=False)
+class StabilityDisplay(Display):
     """How often each feature is selected when the data change.
 
     A low frequency does not mean that a feature is false: interchangeable features share the
@@ -67,22 +69,16 @@ class StabilityDisplay:
     (['x2'], [1.0])
     """
 
-    def __init__(
-        self,
-        frequencies: NDArray,
-        feature_names: ArrayLike,
-        selected: NDArray,
-        *,
-        threshold: float | None = None,
-        share_of: str = "folds",
-        n_left_out: int = 0,
-    ) -> None:
-        self.frequencies = frequencies
-        self.feature_names = np.asarray(feature_names).tolist()
-        self.selected = selected
-        self.threshold = threshold
-        self.share_of = share_of
-        self.n_left_out = n_left_out
+    frequencies: NDArray
+    feature_names: Sequence[str]
+    selected: NDArray
+    _: KW_ONLY
+    threshold: float | None = None
+    share_of: str = "folds"
+    n_left_out: int = 0
+
+    def __post_init__(self) -> None:
+        self.feature_names = np.asarray(self.feature_names).tolist()
 
     @classmethod
     def from_estimator(
@@ -171,20 +167,8 @@ class StabilityDisplay:
             **options,
         )
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> StabilityDisplay:
-        """Draw the bars.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; None: those of a new figure.
-        **kwargs : dict
-            For the bars.
-
-        Returns
-        -------
-        self : StabilityDisplay
-        """
+    def _plot(self, ax, kwargs):
+        """Draw the bars."""
         require_matplotlib(type(self).__name__)
         from matplotlib.patches import Patch
 
@@ -215,4 +199,3 @@ class StabilityDisplay:
             handles.append(Patch(facecolor="none", edgecolor=GREY, label="not in the model"))
         if handles:
             add_legend(self.ax_, most_inside=0, handles=handles)
-        return self

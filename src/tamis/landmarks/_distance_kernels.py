@@ -12,17 +12,6 @@ import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = [
-    "add_squares",
-    "dense_keys",
-    "dense_norms",
-    "dense_region_sums",
-    "finish_keys",
-    "sparse_keys",
-    "sparse_norms",
-    "sparse_region_sums",
-]
-
 # Below this share of the landmark's square, a difference of sums has lost too many digits.
 _CANCELLED = 1e-2
 # Unit vectors of parallel rows differ by no more than this, from rounding alone.
@@ -129,33 +118,6 @@ def sparse_keys(data, indices, indptr, RT, is_angle):
 
 
 @compiled
-def dense_norms(X):
-    """Norms of the rows."""
-    n, d = X.shape
-    out = np.empty(n)
-    for i in range(n):
-        row = X[i]
-        total = 0.0
-        for j in range(d):
-            total += row[j] * row[j]
-        out[i] = math.sqrt(total)
-    return out
-
-
-@compiled
-def sparse_norms(data, indptr):
-    """Norms of the rows of a CSR matrix."""
-    n = indptr.size - 1
-    out = np.empty(n)
-    for i in range(n):
-        total = 0.0
-        for p in range(indptr[i], indptr[i + 1]):
-            total += data[p] * data[p]
-        out[i] = math.sqrt(total)
-    return out
-
-
-@compiled
 def _sum_all(data, indices, start, stop, RT, k, sign):
     total = 0.0
     p = start
@@ -167,25 +129,3 @@ def _sum_all(data, indices, start, stop, RT, k, sign):
         difference = x - sign * RT[j, k]
         total += difference * difference
     return total
-
-
-@compiled
-def sparse_region_sums(data, indices, indptr, region, n_regions, n_features):
-    """Sums of the rows of each region, (n_regions, n_features); rows in region -1 are ignored."""
-    sums = np.zeros((n_regions, n_features))
-    for i in range(indptr.size - 1):
-        if region[i] >= 0:
-            for p in range(indptr[i], indptr[i + 1]):
-                sums[region[i], indices[p]] += data[p]
-    return sums
-
-
-@compiled
-def dense_region_sums(X, region, n_regions):
-    """Sums of the rows of each region, (n_regions, n_features); rows in region -1 are ignored."""
-    sums = np.zeros((n_regions, X.shape[1]))
-    for i in range(X.shape[0]):
-        if region[i] >= 0:
-            for j in range(X.shape[1]):
-                sums[region[i], j] += X[i, j]
-    return sums

@@ -24,8 +24,6 @@ from tamis.landmarks._parameters import as_rows
 from tamis.landmarks.model import landmark_distances
 from tamis.landmarks.space import SPARSE_SCALINGS
 
-__all__ = ["FittedLandmarks", "NearestLandmarks", "find_nearest"]
-
 
 @dataclass
 class NearestLandmarks:

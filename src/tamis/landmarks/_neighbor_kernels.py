@@ -27,16 +27,6 @@ import numpy as np
 from tamis._compile import compiled
 from tamis.landmarks._distance_kernels import add_squares, finish_keys
 
-__all__ = [
-    "MOST",
-    "DistanceTerms",
-    "Shifted",
-    "U",
-    "measure_all",
-    "select_nearest",
-    "shift_maps",
-]
-
 MOST = 64
 # Relative rounding error of float32.
 U = 2.0**-24

@@ -21,13 +21,6 @@ from tamis.landmarks.space import (
     is_positive,
 )
 
-__all__ = [
-    "as_rows",
-    "check_name",
-    "find_kind",
-    "make_configuration",
-]
-
 _N_LANDMARKS = 16
 _N_NEIGHBORS = 5
 # Squares of larger numbers overflow, those of smaller ones vanish.

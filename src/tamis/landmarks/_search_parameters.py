@@ -9,16 +9,9 @@ from tamis._array import is_sparse
 from tamis._base import check_class_weight, check_device
 from tamis.landmarks._parameters import check_name
 from tamis.landmarks.plan import SearchPlan
-from tamis.landmarks.space import (
-    check_space,
-    draw_configurations,
-    is_count,
-    list_configurations,
-)
+from tamis.landmarks.space import check_space, draw_configurations, is_count, list_configurations
 from tamis.paths.scoring import check_scoring
 from tamis.paths.splits import make_splits
-
-__all__ = ["check_search", "make_plan"]
 
 _N_CONFIGURATIONS = 128
 

@@ -40,8 +40,6 @@ from tamis.landmarks.distances import (
     take_rows,
 )
 
-__all__ = ["SAMPLERS", "ClassSampler", "Sampler", "share_out"]
-
 SAMPLERS = ("fft", "kmeans", "density", "random")
 _MOST_LLOYD = 100
 
@@ -188,8 +186,7 @@ class Sampler:
 class ClassSampler:
     """One `Sampler` per class, with the landmarks shared out among the classes.
 
-    `method`, `X`, `distance`, `seed`, `largest`: as in `Sampler`; all classes have the same seed.
-    `codes` (n_samples,): class of each row.
+    `codes` (n_samples,).
     """
 
     def __init__(

@@ -18,8 +18,6 @@ from tamis.landmarks.path import LandmarkPath, check_levels, double_up_to
 from tamis.landmarks.record import read_classifier, write_classifier
 from tamis.paths.seeds import as_seed
 
-__all__ = ["LandmarkClassifier"]
-
 # Landmarks of the fullest level of a path, unless levels are given.
 _MOST_LANDMARKS = 64
 

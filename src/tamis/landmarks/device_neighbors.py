@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from tamis._array import to_host
 from tamis._base import send_to_device
 
-__all__ = ["search_on_device"]
-
 # Rows kept besides those asked for.
 _SPARE = 11
 _BLOCK_VALUES = 200_000_000
@@ -34,9 +32,7 @@ def search_on_device(
 ) -> dict[str, tuple[NDArray, NDArray, NDArray]]:
     """Find the k rows of `B` nearest to each row of `A`.
 
-    `A`, `B` (n_queries, K), (n_rows, K): maps. Returns `found`: for each metric, indices and
-    distances, both (n_queries, k), and for which queries they are known to be those of the nearest
-    rows.
+    `A`, `B` (n_queries, K), (n_rows, K).
     """
     a, b = (send_to_device(np.ascontiguousarray(rows), device) for rows in (A, B))
     step = max(1, _BLOCK_VALUES // len(B))

@@ -21,32 +21,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
-from tamis.landmarks._distance_kernels import (
-    dense_keys,
-    dense_norms,
-    dense_region_sums,
-    sparse_keys,
-    sparse_norms,
-    sparse_region_sums,
-)
-
-__all__ = [
-    "DISTANCES",
-    "as_distances",
-    "distances",
-    "keys_to_row",
-    "prepare",
-    "region_means",
-    "row_norms",
-    "take_rows",
-]
+from tamis.landmarks._distance_kernels import dense_keys, sparse_keys
 
 DISTANCES = ("euclidean", "angle")
 
 
 def row_norms(X: Matrix) -> NDArray[np.float64]:
     """Euclidean norms of the rows, summed over the features in order."""
-    return sparse_norms(X.data, X.indptr) if is_sparse(X) else dense_norms(X)
+    if is_sparse(X):
+        n_rows = X.shape[0]
+        owner = np.repeat(np.arange(n_rows), np.diff(X.indptr))
+        return np.sqrt(np.bincount(owner, X.data * X.data, n_rows))
+    return np.sqrt(np.cumsum(X * X, axis=1)[:, -1])
 
 
 def prepare(X, distance: str):
@@ -79,9 +65,8 @@ def distances(P: Matrix, R: NDArray, distance: str) -> NDArray[np.float64]:
 def keys_to_row(P: Matrix, by_feature: NDArray | None, row: int, distance: str) -> NDArray:
     """Keys of all rows to one of them: numbers in the order of the distances.
 
-    `P` (n_samples, n_features): prepared rows; `by_feature` (n_features, n_samples) or None: the
-    same transposed, for dense rows: so the kernel is vectorised over the rows. Returns `keys`
-    (n_samples,).
+    `P` (n_samples, n_features). `by_feature` (n_features, n_samples) or None: the same transposed,
+    for dense rows: so the kernel is vectorised over the rows. Returns `keys` (n_samples,).
     """
     is_angle = distance == "angle"
     if by_feature is None:
@@ -104,11 +89,10 @@ def region_means(P: Matrix, region: NDArray, centers: NDArray) -> NDArray[np.flo
     """
     K = centers.shape[0]
     count = np.bincount(region[region >= 0], minlength=K)
-    if is_sparse(P):
-        sums = sparse_region_sums(P.data, P.indices, P.indptr, region, K, P.shape[1])
-    else:
-        sums = dense_region_sums(P, region, K)
-    means = sums / np.maximum(count, 1)[:, None]
+    rows = np.flatnonzero(region >= 0)
+    members = sparse.csr_array((np.ones(rows.size), (region[rows], rows)), (K, P.shape[0]))
+    sums = members @ P  # rows are added in order
+    means = (sums.toarray() if is_sparse(sums) else sums) / np.maximum(count, 1)[:, None]
     return np.where(count[:, None] > 0, means, centers)
 
 

@@ -18,8 +18,6 @@ from tamis._array import Matrix
 from tamis.landmarks.evaluation import balanced_errors
 from tamis.landmarks.model import PreparedRows, model_shares
 
-__all__ = ["choose_size", "combine", "ensemble_shares", "member_weights", "pick_greedily"]
-
 # Sizes that "auto" tries: odd, as far as consensus takes the paper (Fig. 4).
 _SIZES = range(1, 32, 2)
 _TIE = 1e-12
@@ -35,9 +33,8 @@ def member_weights(size: int, vote: str) -> NDArray[np.float64]:
 def combine(weights: NDArray, shares: Iterable[NDArray], vote: str) -> NDArray[np.float64]:
     """Combine the probabilities of the members, one array after the other.
 
-    `weights` (n_members,); `shares` (n_samples, n_classes): probabilities of each member. Returns
-    `probabilities` (n_samples, n_classes): entries that agree with the largest to 12 digits are
-    made equal to it.
+    `weights` (n_members,), `shares` (n_samples, n_classes). Returns `probabilities` (n_samples,
+    n_classes).
     """
     total = None
     for weight, share in zip(weights, shares, strict=True):
@@ -92,10 +89,8 @@ def pick_greedily(
     members' out-of-fold probabilities and the truth: it weights the classes like the balanced
     error, but depends smoothly on the probabilities.
 
-    `probabilities` (n_configurations, n_samples, n_classes): out-of-fold probabilities, best
-    configuration first; `truth` (n_samples,); `importance` (n_classes,): weights of the classes in
-    the loss; `size`: number of picks. Returns `places`: the configurations that were picked, best
-    first; `counts`: how often each was picked.
+    `probabilities` (n_configurations, n_samples, n_classes), `truth` (n_samples,), `importance`
+    (n_classes,).
     """
     n_classes = importance.size
     count = np.bincount(truth, minlength=n_classes)

@@ -31,8 +31,6 @@ from tamis.landmarks.neighbors import nearest_rows
 from tamis.landmarks.scaling import apply_scaling, fit_scaling
 from tamis.landmarks.votes import vote_codes, vote_shares
 
-__all__ = ["Branch", "FoldData", "balanced_errors", "evaluate_branch", "list_branches"]
-
 
 @dataclass(frozen=True)
 class Branch:
@@ -158,8 +156,7 @@ def _classify(Z_train, Z_test, y, weights, placed, soft, device):
 def balanced_errors(labels: NDArray, truth: NDArray, importance: NDArray) -> NDArray[np.float64]:
     """One minus the mean recall of the classes, for each row of `labels`.
 
-    `labels` (n_configurations, n_samples): predictions. `truth` (n_samples,): classes; those that
-    do not occur do not count. `importance` (n_classes,): weights of the classes in the mean.
+    `labels` (n_configurations, n_samples), `truth` (n_samples,), `importance` (n_classes,).
     Returns `errors` (n_configurations,).
     """
     present = np.unique(truth)

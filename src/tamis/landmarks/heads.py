@@ -15,8 +15,6 @@ from tamis.landmarks.naive_bayes import naive_bayes_decisions, train_naive_bayes
 from tamis.landmarks.neighbors import nearest_rows
 from tamis.landmarks.votes import vote_shares
 
-__all__ = ["class_weights", "decide", "shares", "train_head"]
-
 # Decisions that agree to this precision count as equal: differences are only rounding.
 _TIE = 1e-12
 
@@ -45,8 +43,7 @@ def log_priors(weights: NDArray, codes: NDArray) -> NDArray[np.float64]:
 def train_head(configuration, Z: NDArray, codes: NDArray, weights: NDArray) -> dict:
     """Train the classifier that `configuration` names on a map.
 
-    `Z` (n_samples, n_landmarks): map of the training rows; `codes` (n_samples,): their classes;
-    `weights` (n_classes,): class weights.
+    `Z` (n_samples, n_landmarks), `codes` (n_samples,), `weights` (n_classes,).
     """
     if configuration.classifier == "nb":
         return {"classifier": "nb", **train_naive_bayes(Z, codes, log_priors(weights, codes))}

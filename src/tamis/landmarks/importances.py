@@ -25,8 +25,6 @@ from tamis.landmarks.model import train_model
 from tamis.landmarks.scaling import apply_scaling
 from tamis.paths.seeds import derive_seed
 
-__all__ = ["deal_folds", "measure_importances"]
-
 # Elementary operations to spend on all features and folds, and the fewest and most test rows per
 # fold.
 _BUDGET = 2e9

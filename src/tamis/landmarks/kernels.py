@@ -16,8 +16,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KERNELS", "apply_kernel", "region_radii"]
-
 KERNELS = ("linear", "gaussian", "sigmoid", "cauchy")
 
 

@@ -34,8 +34,6 @@ import numpy as np
 from tamis._base import softmax
 from tamis.paths.temperature import fit_temperature
 
-__all__ = ["Regression", "linear_decisions", "train_discriminant", "train_ridge"]
-
 _LAMBDAS = np.logspace(-6, 1, 15)
 # Share of the mean variance that is added to each prediction's: they sum to 1, so S is singular.
 _SHRINKAGE = 1e-3
@@ -44,8 +42,7 @@ _SHRINKAGE = 1e-3
 class Regression:
     """Ridge regressions of the classes on a map, for all strengths.
 
-    `Z` (n_samples, n_landmarks): map of the training rows; `codes` (n_samples,): their classes;
-    `weights` (n_classes,): class weights.
+    `Z` (n_samples, n_landmarks), `codes` (n_samples,), `weights` (n_classes,).
     """
 
     def __init__(self, Z, codes, weights):
@@ -79,9 +76,8 @@ class Regression:
 def train_ridge(Z, codes, weights, regularization):
     """Coefficients for the classes, as a dict of arrays.
 
-    `Z` (n_samples, n_landmarks): map of the training rows. `codes` (n_samples,): their classes.
-    `weights` (n_classes,): class weights. `regularization`: Lambda; None: the best by
-    leave-one-out predictions.
+    `Z` (n_samples, n_landmarks). `codes` (n_samples,). `weights` (n_classes,). `regularization`:
+    Lambda; None: the best by leave-one-out predictions.
     """
     regression = Regression(Z, codes, weights)
     best = None

@@ -20,19 +20,6 @@ from tamis.landmarks.heads import class_weights, decide, shares, train_head
 from tamis.landmarks.kernels import apply_kernel, region_radii
 from tamis.landmarks.scaling import apply_scaling, fit_scaling
 
-__all__ = [
-    "PreparedRows",
-    "apply_map",
-    "landmark_distances",
-    "make_sampler",
-    "model_decisions",
-    "model_shares",
-    "train_map",
-    "train_maps",
-    "train_model",
-    "train_models",
-]
-
 
 def make_sampler(choice, X, codes, seed, largest):
     """Make the sampler of a configuration or a branch."""
@@ -55,12 +42,10 @@ def train_maps(
     The maps share the scaled rows, the order of the landmarks and, if one set of landmarks starts
     with another, their distances.
 
-    `configuration`: its number of landmarks is not used. `sizes`: numbers of landmarks. `X`
-    (n_samples, n_features). `codes` (n_samples,), or None: classes; needed for landmarks per
-    class. `seed`: seed of the sampler. `given`: given landmarks: rows (n_landmarks, n_features) in
-    the units of X, or indices of rows of X. None: drawn by the sampler. `scaling`: the scaling,
-    learned from X; None: it is learned here. Yields `record`; `Z` (n_samples, n_landmarks): map of
-    the training rows.
+    `X` (n_samples, n_features). `codes` (n_samples,), or None: classes; needed for landmarks per
+    class. `given`: given landmarks: rows (n_landmarks, n_features) in the units of X, or indices
+    of rows of X. None: drawn by the sampler. `scaling`: the scaling, learned from X; None: it is
+    learned here. Yields `Z` (n_samples, n_landmarks).
     """
     c = configuration
     scaling = fit_scaling(c.scaling, X) if scaling is None else scaling

@@ -13,8 +13,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["naive_bayes_decisions", "train_naive_bayes"]
-
 _SMOOTHING = 1e-9
 
 

@@ -24,8 +24,6 @@ from tamis.landmarks._neighbor_kernels import (
 from tamis.landmarks.device_neighbors import search_on_device
 from tamis.landmarks.distances import as_distances, prepare, row_norms
 
-__all__ = ["METRICS", "MOST_NEIGHBORS", "WEIGHTS", "nearest_rows"]
-
 METRICS = ("euclidean", "angle")
 WEIGHTS = ("uniform", "distance")
 MOST_NEIGHBORS = MOST
@@ -44,10 +42,7 @@ def nearest_rows(
 ) -> dict:
     """Find the k rows of `B` nearest to each row of `A`.
 
-    `A` (n_queries, K): maps of the queries; `B` (n_rows, K): maps of the training rows; `k`: at
-    most `n_rows` and at most 64; `metrics`: metrics to find neighbours by; `device`: where to
-    search, by a name of torch. Returns `found`: for each metric, indices and distances, both
-    (n_queries, k).
+    `A` (n_queries, K). `B` (n_rows, K). `k`: at most `n_rows` and at most 64.
     """
     if not 1 <= k <= min(MOST, B.shape[0]):
         raise ValueError(f"k must be between 1 and {min(MOST, B.shape[0])}, got {k!r}.")

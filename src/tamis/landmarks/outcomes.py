@@ -9,15 +9,12 @@ from dataclasses import astuple
 
 import numpy as np
 
-__all__ = ["Outcomes"]
-
 
 class Outcomes:
     """Predictions of `configurations` for the test rows of each fold.
 
-    `codes` (n_samples,): True classes. `class_weight` (n_classes,): weights of the classes; None
-    and "balanced" give all classes equal weight in the errors. `soft`: whether probabilities are
-    kept as well.
+    `codes` (n_samples,). `class_weight` (n_classes,): weights of the classes; None and "balanced"
+    give all classes equal weight in the errors.
     """
 
     def __init__(self, configurations, codes, splits, n_classes, class_weight, soft):

@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from tamis.landmarks.classifier import LandmarkClassifier
     from tamis.landmarks.search import LandmarkSearchCV
 
-__all__ = [
-    "LandmarkPath",
-    "LandmarkSearchPath",
-    "SearchLevel",
-    "check_feature_order",
-    "check_levels",
-    "double_up_to",
-    "order_features",
-]
-
 
 def log_shares(probabilities: NDArray) -> NDArray[np.float64]:
     """Decisions from probabilities: their logarithms, -inf for a class without votes."""
@@ -43,9 +33,8 @@ def log_shares(probabilities: NDArray) -> NDArray[np.float64]:
 class LandmarkPath(Path):
     """Classifiers that differ only in the number of landmarks.
 
-    `levels` (n_levels,): numbers of landmarks; `models`: record of each level, as
-    `tamis.landmarks.model` makes them; `classes` (n_classes,); `n_columns`: all levels use all
-    columns; `build`: ``build(level, record)`` makes the fitted classifier of a level.
+    `levels` (n_levels,). `classes` (n_classes,). `build`: ``build(level, record)`` makes the
+    fitted classifier of a level.
     """
 
     def __init__(

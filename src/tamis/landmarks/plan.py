@@ -24,8 +24,6 @@ from tamis.landmarks.outcomes import Outcomes
 from tamis.landmarks.scaling import fit_scaling
 from tamis.paths.scoring import is_counted, score_decisions
 
-__all__ = ["Ranking", "SearchPlan", "SearchTask"]
-
 
 class SearchTask(NamedTuple):
     """A branch of configurations in one fold, and the places of the configurations."""

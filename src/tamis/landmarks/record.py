@@ -24,14 +24,6 @@ if TYPE_CHECKING:
     from tamis.landmarks.search import LandmarkSearchCV
     from tamis.landmarks.transformer import LandmarkTransformer
 
-__all__ = [
-    "read_classifier",
-    "read_search",
-    "read_transformer",
-    "write_classifier",
-    "write_search",
-    "write_transformer",
-]
 
 # Training gives no larger values: sums of squares must be finite.
 _FARTHEST = 1e150

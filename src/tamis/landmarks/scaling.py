@@ -14,8 +14,6 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["apply_scaling", "fit_scaling", "take_scaling"]
-
 _N_QUANTILES = 256
 _FARTHEST = 1e150
 

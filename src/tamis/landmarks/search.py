@@ -34,8 +34,6 @@ from tamis.landmarks.tables import as_cv_results, as_path, as_table
 from tamis.paths.scoring import ScoringMixin
 from tamis.paths.seeds import as_seed
 
-__all__ = ["LandmarkSearchCV"]
-
 # Features of the fullest level of a path, unless levels are given.
 _MOST_FEATURES = 128
 

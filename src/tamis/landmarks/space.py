@@ -23,24 +23,6 @@ from tamis.landmarks.distances import DISTANCES
 from tamis.landmarks.kernels import KERNELS
 from tamis.landmarks.neighbors import METRICS, MOST_NEIGHBORS, WEIGHTS
 
-__all__ = [
-    "BELONG",
-    "CLASSIFIERS",
-    "EXTENDED",
-    "KINDS",
-    "PAPER",
-    "PARAMETERS",
-    "SCALINGS",
-    "SPARSE_SCALINGS",
-    "Configuration",
-    "check_space",
-    "draw_configurations",
-    "is_count",
-    "is_positive",
-    "list_configurations",
-    "simplify",
-]
-
 CLASSIFIERS = ("nb", "knn", "ridge", "lda")
 # Parameters that apply only to some classifiers.
 BELONG = {
@@ -131,7 +113,6 @@ def simplify(configuration):
 def check_space(space, is_sparse):
     """The lists of values that `space` names, for dense or sparse data.
 
-    `space`: a dict has lists of values for some parameters; the others are as in the paper.
     `is_sparse`: "extended" is restricted to the scalings that keep sparse data sparse.
     """
     if isinstance(space, str) and space in ("paper", "extended"):
@@ -218,9 +199,6 @@ def draw_configurations(values, n_configurations, random_state):
     Drawing parameters instead of configurations makes naive Bayes as likely as neighbours,
     although there are sixteen times as many configurations with neighbours. More draws of the same
     seed start with the same configurations.
-
-    `values`: lists of values from `check_space`. `n_configurations`: number of configurations; all
-    of them if the space has fewer.
     """
     distinct = {}
     n_idle = 0

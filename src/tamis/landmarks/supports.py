@@ -12,16 +12,13 @@ from tamis.landmarks.path import LandmarkSearchPath, SearchLevel, take_columns
 from tamis.landmarks.plan import SearchPlan
 from tamis.landmarks.scaling import fit_scaling, take_scaling
 
-__all__ = ["search_supports"]
-
 
 def search_supports(
     estimator, plan: SearchPlan, X: Matrix, supports: list[NDArray]
 ) -> LandmarkSearchPath:
     """Make the path of the searches on some sets of columns.
 
-    `estimator`: its models are copies of it; `X` (n_samples, n_features); `supports`: columns of
-    each level, ascending. Returns `path`: its levels are the numbers of columns.
+    `X` (n_samples, n_features). `supports`: columns of each level, ascending.
     """
     used = np.unique(np.concatenate(supports))
     searches: dict[bytes, SearchLevel] = {}

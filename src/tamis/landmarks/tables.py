@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from tamis.landmarks.space import PARAMETERS, Configuration
 
-__all__ = ["as_cv_results", "as_path", "as_table"]
-
 
 def as_table(ranked: list[Configuration], ranking) -> dict[str, NDArray]:
     """One column per parameter, the score, and the scores of the folds."""

@@ -7,21 +7,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._base import (
-    RecordMixin,
-    TamisEstimator,
-    encode_labels,
-    steps,
-    validate,
-    with_callbacks,
-)
+from tamis._base import RecordMixin, TamisEstimator, encode_labels, steps, validate, with_callbacks
 from tamis.landmarks._parameters import as_rows, make_configuration
 from tamis.landmarks.model import apply_map, train_map
 from tamis.landmarks.record import read_transformer, write_transformer
 from tamis.landmarks.space import SPARSE_SCALINGS
 from tamis.paths.seeds import as_seed
-
-__all__ = ["LandmarkTransformer"]
 
 
 class LandmarkTransformer(

@@ -10,8 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["vote_codes", "vote_shares"]
-
 # Shares of the votes that differ by less than this are equal.
 _TIE = 1e-12
 

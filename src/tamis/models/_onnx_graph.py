@@ -2,8 +2,6 @@
 
 import numpy as np
 
-__all__ = ["OPSET", "Graph"]
-
 OPSET = 19  # the first in which strings can be compared
 _DOUBLE = 11  # onnx.TensorProto.DOUBLE
 
@@ -11,8 +9,7 @@ _DOUBLE = 11  # onnx.TensorProto.DOUBLE
 class Graph:
     """Nodes and constants of an ONNX graph; names of tensors stand for tensors.
 
-    `taken`: names that tensors of this graph must not have; `opset`: version of the operators, 13
-    or later.
+    `taken`: names that tensors of this graph must not have.
     """
 
     def __init__(self, taken=(), opset=OPSET):

@@ -4,8 +4,6 @@ import numpy as np
 
 from tamis.tables.errors import InputError
 
-__all__ = ["add_classifier", "columns_of"]
-
 _POSSIBLE = (
     "SparseCenterClassifier(CV), PrimalDualClassifier(CV), PanelClassifier(CV), "
     "LandmarkClassifier and LandmarkSearchCV"
@@ -29,12 +27,7 @@ def columns_of(model):
 
 
 def add_classifier(graph, model, x):
-    """Add a classifier to a graph.
-
-    `model`: fitted; `x`: tensor of doubles: the columns `columns_of(model)`. Returns `decisions`:
-    tensor whose largest entry in a row gives the label; ties go to the first; `probabilities`:
-    tensor of doubles, (n, n_classes).
-    """
+    """Add a classifier to a graph."""
     kind = type(model).__name__
     if kind.startswith("SparseCenter"):
         decisions = _centers(graph, model, x)

@@ -10,8 +10,6 @@ from tamis.tables.classifying.table_classifier import TableClassifier
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
 
-__all__ = ["ESTIMATORS", "PARTS", "as_model", "find_class", "is_estimator"]
-
 # Other classes of tamis in a skops file.
 PARTS = {
     "Forest": "tamis.datumwise.forest",

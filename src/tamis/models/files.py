@@ -13,16 +13,6 @@ from typing import IO, Any
 
 from tamis.tables.errors import InputError
 
-__all__ = [
-    "LARGEST",
-    "check_size",
-    "guarded",
-    "read_json",
-    "refuse_broken_link",
-    "write_atomically",
-    "write_json",
-]
-
 # Characters that start a formula in spreadsheets.
 _FORMULA = tuple("=+-@\t\r\n")
 

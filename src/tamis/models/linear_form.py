@@ -12,8 +12,6 @@ from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
 from tamis.tables.preparing.preparation import Preparation
 
-__all__ = ["Input", "LinearForm", "inputs_of", "linear_form", "total_temperature"]
-
 
 @dataclass(frozen=True)
 class LinearForm:

@@ -14,9 +14,7 @@ from tamis.models._registry import as_model
 from tamis.models.files import write_atomically
 from tamis.models.linear_form import inputs_of
 from tamis.tables.classifying.table_model import TableModel
-from tamis.tables.errors import InputError
-
-__all__ = ["export_onnx", "register_skl2onnx"]
+from tamis.tables.errors import InputError, load
 
 _IR_VERSION = 9
 _OUTPUTS = ("label", "probabilities")
@@ -213,16 +211,10 @@ def _label_values(classes):
 
 
 def _require(name, what):
-    from importlib import import_module
-
-    try:
-        module = import_module(name)
-        if name == "onnx":
-            import_module("onnx.checker"), import_module("onnx.helper")
-        return module
-    except ImportError as error:
-        extra = "tamis[onnx]" if name == "onnx" else name
-        raise InputError(f"{what} needs {name}: pip install '{extra}'") from error
+    module = load(name, what, "tamis[onnx]" if name == "onnx" else name)
+    if name == "onnx":
+        load("onnx.checker", what), load("onnx.helper", what)
+    return module
 
 
 def register_skl2onnx() -> None:

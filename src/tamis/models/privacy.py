@@ -10,8 +10,6 @@ from sklearn.base import BaseEstimator
 
 from tamis.tables.classifying.table_model import TableModel
 
-__all__ = ["PrivacyWarning", "holds_training_rows", "landmark_rows", "privacy_sentences"]
-
 
 class PrivacyWarning(UserWarning):
     """A model file contains rows of the training data."""

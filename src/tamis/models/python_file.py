@@ -16,8 +16,6 @@ from tamis.models.saving import make_document
 from tamis.models.standalone.families import ESTIMATE
 from tamis.tables.errors import InputError
 
-__all__ = ["export_python", "make_python"]
-
 _ROOM = "tamis.models.standalone"
 # Parts of a record that predictions do not need.
 _OF_TRAINING = {

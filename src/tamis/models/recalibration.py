@@ -21,8 +21,6 @@ from tamis._base import softmax
 from tamis.tables.classifying.table_model import Recalibration, TableModel
 from tamis.tables.errors import InputError
 
-__all__ = ["cross_fit", "fit_recalibration", "log_loss", "recalibrate"]
-
 _VARIANCES = 1.0, 10.0
 _SLOPES = 1e-3, 1e3
 _FLOOR = 1e-12
@@ -32,8 +30,7 @@ _N_FOLDS = 5
 def fit_recalibration(probabilities: NDArray, codes: NDArray) -> Recalibration:
     """The slope and intercepts of largest likelihood.
 
-    `probabilities` (n_rows, n_classes): of the model, for rows that it was not trained on; `codes`
-    (n_rows,): True classes.
+    `probabilities` (n_rows, n_classes), `codes` (n_rows,).
     """
     logs = np.log(np.maximum(probabilities, _FLOOR))
     n, C = logs.shape
@@ -76,9 +73,8 @@ def recalibrate(
 
     It has no prediction sets: its calibration set guarantees nothing at another site.
 
-    `probabilities` (n_rows, n_classes): of the model without any recalibration; `codes` (n_rows,):
-    True classes; `about`: scores before and after, kept in ``model.scores["recalibration"]``
-    beside the others.
+    `probabilities` (n_rows, n_classes). `codes` (n_rows,). `about`: scores before and after, kept
+    in ``model.scores["recalibration"]`` beside the others.
     """
     counts = np.bincount(codes, minlength=probabilities.shape[1])
     if np.count_nonzero(counts) < 2:

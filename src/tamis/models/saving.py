@@ -18,8 +18,6 @@ from tamis.tables.classifying.table_classifier import TableClassifier
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
 
-__all__ = ["load_model", "make_document", "read_model", "save_model"]
-
 Kind = TypeVar("Kind")
 
 FORMAT, FORMAT_VERSION = "tamis-model", 2

@@ -11,9 +11,7 @@ from tamis._base.plain_values import SPLITTERS
 from tamis.models._registry import ESTIMATORS, PARTS, find_class, is_estimator
 from tamis.models.files import write_atomically
 from tamis.tables.classifying.table_model import TableModel
-from tamis.tables.errors import InputError
-
-__all__ = ["read_skops", "write_skops"]
+from tamis.tables.errors import InputError, load
 
 # Types that skops does not trust by itself.
 TRUSTED = [
@@ -24,7 +22,7 @@ TRUSTED = [
 
 def write_skops(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model."""
-    raw = _skops().dumps(model)
+    raw = load("skops.io", "reading and writing .skops").dumps(model)
     with write_atomically(path) as file:
         file.write(raw)
 
@@ -35,7 +33,7 @@ def read_skops(path: str | os.PathLike[str], max_bytes: int) -> Any:
     skops creates only types that it trusts and those of tamis. The model is then described by a
     record and made again from it, so that its values are checked as those of a JSON file.
     """
-    sio = _skops()
+    sio = load("skops.io", "reading and writing .skops")
     try:
         with zipfile.ZipFile(path) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > max_bytes:
@@ -81,13 +79,3 @@ def _require_same_attributes(model, again):
     for name in vars(model):
         if name not in vars(again) and not name.startswith(("_metadata_request", "_skl_callb")):
             raise ValueError(f"{name[:60]!r} does not belong there")
-
-
-def _skops():
-    try:
-        import skops.io
-    except ImportError as error:
-        raise InputError("reading and writing .skops needs skops: pip install 'tamis[cli]'") from (
-            error
-        )
-    return skops.io

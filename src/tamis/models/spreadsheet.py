@@ -13,9 +13,7 @@ from tamis.models.linear_form import inputs_of, linear_form, total_temperature
 from tamis.models.standalone.headings import headings, unused_names
 from tamis.tables.classifying.prevalence import tell_assumed
 from tamis.tables.classifying.table_model import TableModel
-from tamis.tables.errors import InputError, NotReadable
-
-__all__ = ["export_spreadsheet"]
+from tamis.tables.errors import InputError, NotReadable, load
 
 # Characters that XML has no place for.
 _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -39,10 +37,7 @@ def export_spreadsheet(model: Any, path: str | os.PathLike[str], n_rows: int = 2
     n_rows : int, default=200
         Number of rows with formulas; more can be filled down.
     """
-    try:
-        from openpyxl import Workbook
-    except ImportError as error:
-        raise InputError("--to spreadsheet needs openpyxl: pip install 'tamis[excel]'") from error
+    openpyxl = load("openpyxl", "--to spreadsheet", "tamis[excel]")
     model = as_model(model, "exported to a spreadsheet")
     estimator = model.estimator if isinstance(model, TableModel) else model
     form = linear_form(estimator)
@@ -55,7 +50,9 @@ def export_spreadsheet(model: Any, path: str | os.PathLike[str], n_rows: int = 2
     if not inputs:
         raise InputError("the model uses no column, so there is nothing to fill in.")
     raw = io.BytesIO()
-    _Book(model, estimator.classes_.tolist(), form, inputs).make(Workbook(), n_rows).save(raw)
+    _Book(model, estimator.classes_.tolist(), form, inputs).make(openpyxl.Workbook(), n_rows).save(
+        raw
+    )
     with write_atomically(path) as file:
         file.write(raw.getvalue())
 

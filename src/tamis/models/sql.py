@@ -15,8 +15,6 @@ from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.columns.missing import USUAL, MissingWords
 from tamis.tables.errors import InputError, NotReadable
 
-__all__ = ["export_sql", "make_sql"]
-
 # SQLite writes the expressions of one SELECT into the next, as often as they are mentioned there,
 # unless both have a limit; reading text would then take minutes instead of seconds.
 _ALL = f"LIMIT {2**63 - 1}"

@@ -50,6 +50,7 @@ __all__ = [
     "choose_drawn",
     "good_enough",
     "smoothing",
+    "without_twins",
 ]
 
 # Differences in score that are not worth another feature.
@@ -82,7 +83,7 @@ def choose(
     Returns `chosen`; `best`: the candidate that set the standard.
     """
     if twins is not None:
-        scores = _without_twins(scores, twins, errors, tolerance)
+        scores = without_twins(scores, twins, errors, tolerance)
     best = best_of(scores, sparsity)
     enough = good_enough(scores, best, errors, tolerance)
     if allowed is not None:
@@ -145,7 +146,9 @@ def choose_drawn(
     return chosen
 
 
-def _without_twins(scores, twins, errors, tolerance):
+def without_twins(
+    scores: NDArray, twins: NDArray[np.intp], errors: Counted | Drawn, tolerance: float
+) -> NDArray[np.float64]:
     """Scores; minus infinity for candidates that are not clearly better than their twins."""
     scores = scores.copy()
     for one in np.flatnonzero(twins >= 0):

@@ -19,8 +19,6 @@ from tamis.primal_dual._restarts import Restarts
 from tamis.primal_dual.block_tasks import Evaluate, Square, add
 from tamis.primal_dual.problem import BallProblem
 
-__all__ = ["Descent", "descend"]
-
 _POWER_STEPS = 5
 
 Point = tuple[NDArray, NDArray]
@@ -45,8 +43,7 @@ class Descent:
 def descend(problem: BallProblem, blocks: Passes, start: Point, aim: float, limit: int) -> Descent:
     """Iterate until the gap is at most `aim`, or for `limit` passes.
 
-    `problem`: its loss, which must be smooth, its ball, rho and class sizes are used; `blocks`:
-    over standardized blocks; `start`: W and mu.
+    `problem`: its loss, which must be smooth, its ball, rho and class sizes are used.
     """
     loss, rho, identity = problem.loss, problem.rho, problem.identity
     norm, n_passes = _squared_norm(blocks, start[0].shape[0])

@@ -13,8 +13,6 @@ the same quadratic model, goes on from there. The model falls with each of them.
 import numpy as np
 from scipy.linalg import lapack
 
-__all__ = ["Block", "add_violators", "walk_on_face"]
-
 # Entries that are dropped one after the other.
 _MOST_DROPPED = 20
 
@@ -45,10 +43,8 @@ class Block:
 
     `columns` (n_free, n_samples): columns of the free entries; changed. `roots` (n_samples,):
     roots of the second derivatives of the loss; changed. `indicator` (n_samples, n_classes) or
-    None: Y; None for fixed centers. `rho`: second derivative of the term of the centers. `W`
-    (n_free,): the free entries. `signs` (n_free,): their signs, and those that zeros may get.
-    `gradient` (n_free,) or (n_free + n_classes,). `damping`: share of the mean diagonal entry that
-    is added to the diagonal.
+    None: Y; None for fixed centers. `W` (n_free,). `signs` (n_free,). `gradient` (n_free,) or
+    (n_free + n_classes,).
     """
 
     def __init__(self, columns, roots, indicator, rho, W, signs, gradient, damping):

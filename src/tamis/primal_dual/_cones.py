@@ -14,8 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ConeScaling", "Points"]
-
 
 @dataclass(frozen=True)
 class Points:
@@ -64,9 +62,8 @@ class Points:
 class ConeScaling:
     """The scaling S with ``S y = S^-1 x``, for the points x and y of all cones.
 
-    `square` (n_groups,): the square of the factor of the boost; `head`, `tail`: the boost: ``S^2 =
-    square * (2 v v' - J)`` for v = (head, tail) and J = diag(1, -1, ...); `stretch` (n_groups,):
-    ``1 + 2 |tail|^2``.
+    `square` (n_groups,). `head`, `tail`: the boost: ``S^2 = square * (2 v v' - J)`` for v = (head,
+    tail) and J = diag(1, -1, ...). `stretch` (n_groups,).
     """
 
     def __init__(self, x: Points, y: Points) -> None:

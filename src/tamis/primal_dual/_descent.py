@@ -19,8 +19,6 @@ from tamis.primal_dual._active_set import Block, add_violators, walk_on_face
 from tamis.primal_dual._restarts import next_momentum
 from tamis.primal_dual.problem import Dual, Primal
 
-__all__ = ["can_descend", "descent"]
-
 # Iterations on one support before a Newton step is tried there.
 _SAME_SUPPORT = 3
 # Smallest share of the mean diagonal entry that is added to the diagonal of a Newton system.
@@ -55,11 +53,7 @@ def can_descend(problem):
 
 
 def descent(problem, pair, aim, limit=np.inf):
-    """Yield successively better pairs and the number of iterations that each took.
-
-    `problem`: as `can_descend` says. `pair`: where to start: its primal point. `aim`: gap to stop
-    at; the caller may stop earlier. `limit`: most iterations.
-    """
+    """Yield successively better pairs and the number of iterations that each took."""
     state = _Descent(problem, pair.primal)
     while limit > 0:
         n_iter = state.run(aim, int(min(_STRIDE, limit)))
@@ -72,8 +66,7 @@ def descent(problem, pair, aim, limit=np.inf):
 class _Point:
     """A primal point: views of one vector, and its objective.
 
-    `W` (n_classes, n_features); `mu` (n_classes, n_classes): ``mu[j, c]`` is coordinate j of the
-    center of class c; `R` (n_classes, n_samples): the residual.
+    `W` (n_classes, n_features), `mu` (n_classes, n_classes), `R` (n_classes, n_samples).
     """
 
     def __init__(self, n_classes, n_features, n_samples):
@@ -90,11 +83,7 @@ class _Point:
 
 
 class _Descent:
-    """The state of the iteration.
-
-    `step`: curvature in use, as a share of the largest possible one; `bound`: value of the best
-    dual point.
-    """
+    """The state of the iteration."""
 
     def __init__(self, problem, start):
         loss = problem.loss

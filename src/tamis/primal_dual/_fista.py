@@ -12,17 +12,12 @@ import numpy as np
 from tamis.primal_dual._newton import newton_cost, newton_step
 from tamis.primal_dual._restarts import Restarts
 
-__all__ = ["fista"]
-
 # Iterations on one face before Newton's method is tried there.
 _SAME_FACE = 4
 
 
 def fista(problem, pair):
-    """Yield successively better pairs, one per iteration; the caller decides when to stop.
-
-    `problem`: with a smooth loss; `pair`: where to start: its primal point.
-    """
+    """Yield successively better pairs, one per iteration; the caller decides when to stop."""
     steps = _Steps(problem)
     n_samples, n_features = problem.matrix.shape
     iteration_cost = 4.0 * n_samples * n_features * problem.n_classes

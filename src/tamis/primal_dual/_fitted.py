@@ -41,8 +41,6 @@ from tamis.primal_dual.record import read_record, write_record
 from tamis.primal_dual.records import record_of
 from tamis.primal_dual.training import make_problem, prepare
 
-__all__ = ["FittedPrimalDual"]
-
 _HEAD = ("_head_coef", "_head_intercept")
 _PRIVATE = ("_levels", "_fold_scores", "_euclidean", "_class_size", *_HEAD)
 _LOSSES = ("huber", "l1", "frobenius")
@@ -373,12 +371,7 @@ class FittedPrimalDual(
             )
         else:
             values, base = linear_contributions(
-                X,
-                self._head_coef,
-                self._head_intercept,
-                self.mean_,
-                self.scale_,
-                self._selected,
+                X, self._head_coef, self._head_intercept, self.mean_, self.scale_, self._selected
             )
         values = [value / self.temperature_ for value in values]
         return self._explanation(values, base / self.temperature_, X)

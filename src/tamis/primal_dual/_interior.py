@@ -28,8 +28,6 @@ from tamis.primal_dual._cones import ConeScaling, Points
 from tamis.primal_dual._newton import newton_step
 from tamis.primal_dual.problem import BallProblem, Pair
 
-__all__ = ["can_walk_inside", "interior"]
-
 _MOST_ROWS = {"entries": 400, "rows": 1200}
 _SAFE_STEP = 0.995
 _MOST_STEPS = 60
@@ -45,11 +43,7 @@ def can_walk_inside(problem: BallProblem) -> bool:
 
 
 def interior(problem: BallProblem, pair: Pair) -> Iterator[Pair]:
-    """Yield successively better pairs, one per step; ends when steps bring no improvement.
-
-    `problem`: as `can_walk_inside` says. `pair`: the pair to improve; the walk itself starts in
-    the interior.
-    """
+    """Yield successively better pairs, one per step; ends when steps bring no improvement."""
     walk = _Walk(problem)
     for _ in range(_MOST_STEPS):
         if not walk.step():

@@ -16,8 +16,6 @@ from scipy import linalg
 
 from tamis._array import namespace, to_host
 
-__all__ = ["newton_cost", "newton_step"]
-
 # For larger systems, first-order steps are used instead.
 _LARGEST_SYSTEM = 1500
 _STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1)

@@ -6,8 +6,6 @@ import numpy as np
 
 from tamis._base import is_real
 
-__all__ = ["LARGEST", "check_feature_weights", "check_number", "check_radii", "check_radius"]
-
 # Parameters beyond this, or below its inverse, leave no digits for a certificate.
 LARGEST = 1e9
 

@@ -25,8 +25,6 @@ import numpy as np
 from tamis._array import inner
 from tamis.primal_dual._restarts import Restarts
 
-__all__ = ["pdhg"]
-
 
 @dataclass(frozen=True)
 class _Point:
@@ -51,10 +49,7 @@ class _Point:
 
 
 def pdhg(problem, pair):
-    """Yield successively better pairs, one per iteration; the caller decides when to stop.
-
-    `problem`: with any loss and ball; `pair`: where to start.
-    """
+    """Yield successively better pairs, one per iteration; the caller decides when to stop."""
     primal, dual = pair.primal, pair.dual
     point = anchor = _Point(primal.W, primal.mu, dual.U, primal.XW, dual.G)
     balance = 1.0  # the root of sigma / (tau ||X||^2)

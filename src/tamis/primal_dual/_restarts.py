@@ -10,8 +10,6 @@ import math
 
 import numpy as np
 
-__all__ = ["Restarts", "next_momentum"]
-
 # An anchored method restarts when its residual is at most this share of the first one ...
 _SUFFICIENT = 0.2
 # ... or this share, and rises ...
@@ -59,8 +57,7 @@ class Restarts:
     def restarts_at(self, residual: float) -> bool:
         """Restart if the residual of an anchored method says so, else count a step.
 
-        `residual`: norm of the fixed-point residual of the present point. Returns `restarted`: the
-        anchor must then be moved to the present point.
+        Returns `restarted`: the anchor must then be moved to the present point.
         """
         self._n_residuals += 1
         if self.n_steps == 0:

@@ -22,8 +22,6 @@ from scipy import linalg
 
 from tamis.primal_dual._restarts import Restarts
 
-__all__ = ["can_split", "splitting"]
-
 # Largest size of a system that is worth its factorization.
 _LARGEST_SYSTEM = 2000
 # Computing the gap needs two more products, so it is done every this many iterations.
@@ -43,10 +41,7 @@ def can_split(problem):
 
 
 def splitting(problem, pair):
-    """Yield successively better pairs, one per iteration; the caller decides when to stop.
-
-    `problem`: with any loss and ball; `pair`: where to start.
-    """
+    """Yield successively better pairs, one per iteration; the caller decides when to stop."""
     system = _System(problem)
     a, b = _FIRST_PENALTY, _FIRST_PENALTY * problem.weights.sum()
     system.factorize(a, b)

@@ -24,8 +24,6 @@ from tamis.projections import (
     project_nuclear_ball,
 )
 
-__all__ = ["BALLS", "Face", "L1Ball", "L12Ball", "L21Ball", "NuclearBall", "used_rows"]
-
 
 def used_rows(W):
     """Mask of the rows that are not zero; column by column, because rows are short."""

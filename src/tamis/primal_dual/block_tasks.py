@@ -17,27 +17,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from tamis._array import Matrix, is_sparse, take_columns, to_dense
-from tamis._base import (
-    WeightSummary,
-    check_finite,
-    check_part_weights,
-    encode_labels,
-    validate,
-)
+from tamis._base import WeightSummary, check_finite, check_part_weights, encode_labels, validate
 from tamis.primal_dual.standardized import Standardized
 from tamis.primal_dual.training import Scaling
-
-__all__ = [
-    "BlockReader",
-    "Evaluate",
-    "Gather",
-    "Look",
-    "Moments",
-    "Prepare",
-    "Square",
-    "Sums",
-    "add",
-]
 
 
 def add(one: Any, other: Any) -> Any:

@@ -23,8 +23,6 @@ from tamis.primal_dual.radii import CRISP, path_of
 from tamis.primal_dual.records import record_of
 from tamis.primal_dual.solver import resume, solve
 
-__all__ = ["PrimalDualClassifier"]
-
 _ALGORITHMS = ("fast", "paper")
 _PAPER_ITERATIONS = 30
 _DEFAULT_LEVELS = 20

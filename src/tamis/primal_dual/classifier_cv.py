@@ -35,8 +35,6 @@ from tamis.primal_dual.records import record_of
 if TYPE_CHECKING:
     from sklearn.model_selection import BaseCrossValidator
 
-__all__ = ["PrimalDualClassifierCV"]
-
 
 class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     """Primal-dual classifier with the radius that cross-validation finds best.

@@ -17,8 +17,6 @@ from tamis._array import to_host
 from tamis.heads import fit_lda, fit_logistic
 from tamis.primal_dual.training import TrainingData
 
-__all__ = ["HEADS", "fit_head", "resolve_head"]
-
 HEADS = ("auto", "lda", "logistic", "projection")
 # Ridge of the logistic head.
 _ALPHA = 3.0

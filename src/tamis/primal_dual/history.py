@@ -4,8 +4,6 @@ import time
 
 import numpy as np
 
-__all__ = ["History"]
-
 
 class History:
     """Objective, gap, features and seconds of each round of a fit."""

@@ -12,8 +12,6 @@ import numpy as np
 
 from tamis._array import namespace, square_rows
 
-__all__ = ["FrobeniusLoss", "HuberLoss", "L1Loss", "make_loss"]
-
 _BLOCK_ROWS = 10_000
 
 

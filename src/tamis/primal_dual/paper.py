@@ -17,14 +17,9 @@ import numpy as np
 from tamis.primal_dual.problem import Pair
 from tamis.primal_dual.solver import Solution
 
-__all__ = ["algorithm_1"]
-
 
 def algorithm_1(problem, *, max_iter=30):
-    """Yield the current iterate after each iteration, with its gap: not the best so far.
-
-    `max_iter`: number of iterations.
-    """
+    """Yield the current iterate after each iteration, with its gap: not the best so far."""
     unit = problem.empty().value
     n_samples, n_features = problem.matrix.shape
     norm = np.sqrt(max(problem.squared_norm, 1e-300))

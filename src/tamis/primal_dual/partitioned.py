@@ -41,8 +41,6 @@ from tamis.primal_dual.solver import Solution, resume, solve
 from tamis.primal_dual.standardized import Standardized
 from tamis.primal_dual.training import Scaling, TrainingData, scale_columns, unscaled
 
-__all__ = ["train_passes"]
-
 # Features of the first round, as far as a quarter of the memory holds their columns.
 _FEWEST_COLUMNS, _MOST_COLUMNS = 100, 1000
 # The optimum over gathered columns is found to this share of the tolerance.

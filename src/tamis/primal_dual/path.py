@@ -16,8 +16,6 @@ from tamis.primal_dual.prediction import decide, decide_linear, distances
 if TYPE_CHECKING:
     from tamis.primal_dual.classifier import PrimalDualClassifier
 
-__all__ = ["PrimalDualPath"]
-
 
 class PrimalDualPath(Path):
     """The path that `PrimalDualClassifier.fit_path` returns.

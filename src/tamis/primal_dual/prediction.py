@@ -18,16 +18,6 @@ from scipy import sparse
 
 from tamis._array import center_columns, is_sparse
 
-__all__ = [
-    "confidence_of",
-    "contributions",
-    "decide",
-    "decide_linear",
-    "distances",
-    "linear_contributions",
-    "project",
-]
-
 # Larger than any data, but with a finite square.
 _FARTHEST = 1e100
 _TIE = 1e-12
@@ -80,10 +70,9 @@ def confidence_of(distance):
 def contributions(X, rows, mean, scale, support, centers, euclidean, dispersion):
     """Contributions of the features to the decisions.
 
-    `X` (n_samples, n_features). `rows`, `mean`, `scale`, `support`, `centers`, `euclidean`,
-    `dispersion`: the fitted model; `rows` are the weights of the support. Returns `values`
-    (n_samples, n_features): one per class; `base` (n_classes,): decisions at the reference: the
-    mean for dense samples, 0 for sparse ones, so that contributions are as sparse as the sample.
+    `X` (n_samples, n_features). Returns `values` (n_samples, n_features): one per class; `base`
+    (n_classes,): decisions at the reference: the mean for dense samples, 0 for sparse ones, so
+    that contributions are as sparse as the sample.
     """
     inner = rows / scale[support, None]
     thin = is_sparse(X)

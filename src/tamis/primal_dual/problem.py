@@ -28,8 +28,6 @@ import numpy as np
 from tamis._array import Arithmetic, from_host, namespace, to_host, zeros
 from tamis.primal_dual.standardized import Standardized
 
-__all__ = ["BallProblem", "Dual", "Pair", "Primal"]
-
 # Even a perfect fit leaves some uncertainty.
 _LEAST_DISPERSION = 1e-3
 
@@ -254,8 +252,7 @@ class BallProblem:
     def best_multiple(self, class_sums, conjugate, largest, G):
         """The best factor of a dual point, and the value there.
 
-        `class_sums` (n_classes, n_classes): Y' Z; `conjugate`: sum of the weighted conjugates;
-        `largest`: largest magnitude in U; `G` (n_features, n_classes): X' Z.
+        `class_sums` (n_classes, n_classes), `G` (n_features, n_classes).
         """
         linear = float(np.trace(class_sums)) - self.ball.radius * self.ball.dual_norm(G)
         square = conjugate

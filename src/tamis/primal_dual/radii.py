@@ -14,18 +14,6 @@ import numpy as np
 from tamis.primal_dual.problem import BallProblem, Pair
 from tamis.primal_dual.solver import Solution, solve
 
-__all__ = [
-    "CRISP",
-    "Level",
-    "add_wanted",
-    "choose_radii",
-    "fill_jumps",
-    "follow",
-    "many_features",
-    "path_of",
-    "refine_radius",
-]
-
 # Radii are explored with this factor and accuracy.
 _GROWTH, _LOOSE = 1.6, 1e-3
 # A model that explains less than this, in units of the empty one, is too small to be useful.
@@ -92,9 +80,8 @@ class Level:
 def follow(problem, radii, *, tol, max_iter, level=None, crisp=_CRISP):
     """Yield the level of each radius, each started from the one before.
 
-    `problem`: its radius is not used. `tol`, `max_iter`: as for `tamis.primal_dual.solver.solve`,
-    for each radius. `level`: where to start. `crisp`: the gap is also at most this share of what
-    the level explains; smaller values make its features more certain.
+    `crisp`: the gap is also at most this share of what the level explains; smaller values make its
+    features more certain.
     """
     for radius in radii:
         here = problem.with_radius(radius)
@@ -119,11 +106,9 @@ def choose_radii(
 ):
     """Choose radii along which the number of features (entries, rank) grows from few to many.
 
-    `fewest`, `largest`: sizes at which to start and to end; `max_iter`, `crisp`: as in `follow`,
-    for each solution; `slight`: models that explain less than this are too small, whatever their
-    size; `most`: end at the last radius with at most this size, although `largest` was explored:
-    sizes may go up and down. Returns `radii` (n_radii,): ascending, evenly spaced in the logarithm
-    of the size as far as it is known; fewer if several coincide.
+    `most`: end at the last radius with at most this size, although `largest` was explored: sizes
+    may go up and down. Returns `radii` (n_radii,): ascending, evenly spaced in the logarithm of
+    the size as far as it is known; fewer if several coincide.
     """
     limits = {"tol": _LOOSE, "max_iter": max_iter, "crisp": crisp}
     explored, radius = [], _first_radius(problem)
@@ -187,8 +172,7 @@ def path_of(problem, radii, n_radii, wanted, limits, light):
 
     The sparsest level is always included, with a warning.
 
-    `radii`: None: chosen; `n_radii`: number of radii to choose; `limits`: `tol`, `max_iter` and
-    `crisp` as in `follow`; `light`: whether levels that no other one starts from are made lighter.
+    `radii`: None: chosen.
     """
     largest = wanted or many_features(problem)
     if radii is None:
@@ -233,8 +217,7 @@ def path_of(problem, radii, n_radii, wanted, limits, light):
 def refine_radius(below, above, wanted, **limits):
     """Find the level with the largest radius that has at most `wanted` features, by bisection.
 
-    `below`, `above`: levels with at most and with more than `wanted` features; `limits`: `tol`,
-    `max_iter` and `crisp` as in `follow`.
+    `below`, `above`: levels with at most and with more than `wanted` features.
     """
     for _ in range(_REFINEMENTS):
         if below.size == wanted:
@@ -251,8 +234,7 @@ def refine_radius(below, above, wanted, **limits):
 def add_wanted(levels, wanted, **limits):
     """Insert a level as close to the wanted number of features as possible.
 
-    `levels`: from the smallest radius to the largest; changed. `limits`: `tol`, `max_iter` and
-    `crisp` as in `follow`.
+    `levels`: from the smallest radius to the largest; changed.
     """
     few = [i for i, level in enumerate(levels) if level.size <= wanted]
     if not few or few[-1] == len(levels) - 1 or levels[few[-1]].size == wanted:
@@ -266,10 +248,7 @@ def add_wanted(levels, wanted, **limits):
 def fill_jumps(levels, n_extra, most=None, *, light=False, **limits):
     """Insert levels where the number of features jumps, the largest jump (in relation) first.
 
-    `levels`: from the smallest radius to the largest; changed. `n_extra`: largest number of
-    solutions to compute. `most`: numbers of features above this do not matter. `light`: whether to
-    make levels lighter, as `_lighten` does. `limits`: `tol`, `max_iter` and `crisp` as in
-    `follow`.
+    `levels`: from the smallest radius to the largest; changed.
     """
     added = set()
     for _ in range(n_extra):
@@ -297,8 +276,7 @@ def _lighten(levels, most):
 
     The last one is not touched: the path may continue from it.
 
-    `levels`: from the smallest radius to the largest; changed. `most`: largest number of features
-    that matters.
+    `levels`: from the smallest radius to the largest; changed.
     """
     for i, (below, above) in enumerate(pairwise(levels)):
         if not (_jumps(below, above, most) or below.size < most < above.size):

@@ -16,7 +16,6 @@ from tamis.primal_dual.head import HEADS
 if TYPE_CHECKING:
     from tamis.primal_dual._fitted import FittedPrimalDual
 
-__all__ = ["read_record", "write_record"]
 
 _NUMBERS = ("dispersion", "temperature", "objective", "gap", "relative_gap")
 _OF_PATH = ("level", "n_features", "score", "standard_error", "cost", "gap")

@@ -5,19 +5,14 @@ import numpy as np
 from tamis._array import to_host
 from tamis.primal_dual.balls import used_rows
 
-__all__ = ["record_of"]
-
 _ROUNDING = 1e-12
 
 
 def record_of(data, problem, solution, n_samples, *, keep_dual=True, dispersion=None):
     """The fitted attributes of a solution; weights as their non-zero rows.
 
-    `n_samples`: number of rows of X, including those without weight; `keep_dual`: whether the dual
-    point, of the size of the data, is kept; `dispersion`: scale of the residuals of the solution,
-    if it is known. Returns `record`: names that end in an underscore are attributes of a
-    classifier; "selected" are the features with non-zero rows, "rows" these rows, and "size" what
-    the ball makes small.
+    Returns `record`: names that end in an underscore are attributes of a classifier; "selected"
+    are the features with non-zero rows, "rows" these rows, and "size" what the ball makes small.
     """
     primal, dual = solution.pair.primal, solution.pair.dual
     if abs(solution.unit - primal.value) <= _ROUNDING * solution.unit:

@@ -33,8 +33,6 @@ from tamis.primal_dual._splitting import can_split, splitting
 from tamis.primal_dual.balls import used_rows
 from tamis.primal_dual.problem import BallProblem, Pair, Primal
 
-__all__ = ["Solution", "resume", "solve"]
-
 # Size of the first inner problem: this many values of the data, within bounds.
 _FIRST_VALUES, _FEWEST_ROWS, _FIRST_ROWS = 200_000, 10, 50
 # Inner problems are solved to this share of the current gap.
@@ -76,9 +74,7 @@ def solve(
 ) -> Iterator[Solution]:
     """Yield successively better solutions until the relative gap is at most `tol`.
 
-    `start`: a pair of this problem, from `resume`; None starts at W = 0. `tol`: relative gap to
-    reach. `max_iter`: iterations of inner algorithms after which to give up. Yields `solution`:
-    the last one is the best; there is at least one.
+    Yields `solution`: the last one is the best; there is at least one.
     """
     empty = problem.empty()
     unit = empty.value
@@ -282,10 +278,7 @@ def _lift(whole, primal, rows):
 
 
 def resume(problem: BallProblem, W: NDArray, mu: NDArray, U: NDArray | None = None) -> Pair:
-    """A starting pair: the points of an earlier, similar problem, made admissible.
-
-    `W`, `mu`: primal point; W is projected on the ball. `U`: dual point, Z / s.
-    """
+    """A starting pair: the points of an earlier, similar problem, made admissible."""
     mu = problem.identity if problem.rho is None else mu
     primal = problem.primal(problem.ball.project(W), mu)
     dual = problem.dual_of(primal)

@@ -21,8 +21,6 @@ from tamis._array import (
     weighted_gram,
 )
 
-__all__ = ["Standardized"]
-
 # If the shorter side is at most this, the norm comes from a dense decomposition.
 _SMALL_SIDE = 200
 _ROUGH_STEPS = 5

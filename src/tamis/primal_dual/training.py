@@ -31,15 +31,6 @@ from tamis.primal_dual.losses import make_loss
 from tamis.primal_dual.problem import BallProblem
 from tamis.primal_dual.standardized import Standardized
 
-__all__ = [
-    "Scaling",
-    "TrainingData",
-    "make_problem",
-    "prepare",
-    "scale_columns",
-    "unscaled",
-]
-
 # A column this many of its own standard deviations away from 0 is centered before it is
 # multiplied: centering the product would lose that many digits.
 _FAR = 1e3
@@ -184,8 +175,7 @@ def scale_columns(
     """The scaling that follows from moments.
 
     `mean`, `variance` (n_features,): class-balanced moments; the mean is changed where a column is
-    constant. `first` (n_features,): the first row. `differ`: from a mask of columns to the indices
-    of those that differ from `first` somewhere.
+    constant. `first` (n_features,).
     """
     rounding = n_rows * np.finfo(np.float64).eps
     smallest = np.finfo(np.float64).tiny
@@ -203,8 +193,7 @@ def scale_columns(
 def unscaled(squares: np.ndarray, feature_weights: np.ndarray | None) -> Scaling:
     """The scaling of columns that are used as they are, after a check of their norms.
 
-    `squares` (n_features,): squared norms of the (weighted) columns; the largest sample weight
-    counts as 1.
+    `squares` (n_features,).
     """
     largest = np.sqrt(squares.max(initial=0.0))
     if not (largest == 0 or 1 / _LARGEST_NORM <= largest <= _LARGEST_NORM):
@@ -297,11 +286,7 @@ def make_problem(
     radius: float,
     rho: float | None,
 ) -> BallProblem:
-    """Make the problem from training data and an estimator's parameters.
-
-    `loss`, `huber_delta`: as in the estimator. `ball`, `radius`: as in the estimator. `rho`:
-    weight of the centers' distance from I; None for fixed centers.
-    """
+    """Make the problem from training data and an estimator's parameters."""
     return BallProblem(
         data.matrix,
         data.codes,

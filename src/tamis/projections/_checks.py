@@ -6,20 +6,6 @@ import numpy as np
 
 from tamis.projections._sums import survey
 
-__all__ = [
-    "HEADROOM",
-    "as_matrix",
-    "as_real",
-    "check_finite",
-    "check_radius",
-    "flatten",
-    "inside",
-    "matrix_exponent",
-    "project_scaled",
-    "scale_exponent",
-    "times_power_of_two",
-]
-
 # Squares and products of numbers within 2**-400 .. 2**400 neither overflow nor vanish.
 _SAFE_EXPONENT = 400
 # An exponent that makes room for the sum of any array that fits in memory.

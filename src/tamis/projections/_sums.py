@@ -10,18 +10,6 @@ import numpy as np
 
 from tamis._compile import compiled
 
-__all__ = [
-    "EPSILON",
-    "LARGE",
-    "add_exactly",
-    "exact_sum",
-    "is_large",
-    "plain_sum",
-    "row_sums",
-    "sum_exactly",
-    "survey",
-]
-
 LARGE = 1 << 16
 
 EPSILON = 2.220446049250313e-16

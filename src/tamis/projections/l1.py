@@ -15,8 +15,6 @@ from tamis.projections._checks import (
 from tamis.projections._sums import survey
 from tamis.projections.simplex import find_level, shrink
 
-__all__ = ["project_l1_ball"]
-
 
 def project_l1_ball(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     r"""Project an array on the l1 ball.

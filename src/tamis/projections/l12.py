@@ -41,8 +41,6 @@ from tamis.projections._sums import (
     sum_exactly,
 )
 
-__all__ = ["l12_multiplier", "project_l12_ball", "sorted_rows"]
-
 _MAX_STEPS = 200
 _STEP_TOLERANCE = 16 * EPSILON
 # Beyond it, only ties with the largest entry of a row remain, whatever the multiplier.

@@ -13,8 +13,6 @@ from tamis.projections._checks import (
 from tamis.projections._sums import survey
 from tamis.projections.simplex import project_magnitudes
 
-__all__ = ["project_l21_ball", "row_norms"]
-
 # The squares of longer rows are added in pairs, so that rounding grows with the logarithm only.
 _LONG_ROW = 64
 

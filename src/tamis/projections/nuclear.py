@@ -26,8 +26,6 @@ from tamis.projections._checks import (
 )
 from tamis.projections.simplex import project_magnitudes, simplex_threshold
 
-__all__ = ["project_nuclear_ball"]
-
 # The Gram matrix pays when it is smaller than half of V.
 _TALL = 2
 _ACCURATE_ABOVE = 1e-2

@@ -40,14 +40,6 @@ from tamis.projections._checks import (
 )
 from tamis.projections._sums import EPSILON, add_exactly, is_large, plain_sum, survey
 
-__all__ = [
-    "find_level",
-    "project_magnitudes",
-    "project_simplex",
-    "shrink",
-    "simplex_threshold",
-]
-
 
 def project_simplex(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
     r"""Project an array on the simplex.
@@ -102,9 +94,7 @@ def project_simplex(v: ArrayLike, radius: float = 1.0) -> np.ndarray:
 def simplex_threshold(magnitudes, radius):
     """The level that projects non-negative magnitudes on the l1 ball.
 
-    `magnitudes` (n,): float64, non-negative, finite, with a finite sum; `radius`: positive.
-    Returns `threshold`: ``maximum(magnitudes - threshold, 0)`` sums to `radius`; 0 inside the
-    ball.
+    `magnitudes` (n,).
     """
     total, largest, _ = survey(magnitudes, True, radius)
     if total <= radius:

@@ -24,8 +24,6 @@ from tamis.projections._checks import (
 )
 from tamis.projections._sums import EPSILON, add_exactly, is_large, survey
 
-__all__ = ["project_weighted_l1_ball", "weighted_multiplier"]
-
 _SPLITTER = 134217729.0  # 2**27 + 1: Veltkamp's splitting of a float64 in two halves
 # Products without rounding make numpy slower than a sum of magnitudes by this factor and more.
 _FACTOR = 4

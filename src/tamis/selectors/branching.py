@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from tamis.selectors.likelihoods import entropy, purity_of
 from tamis.selectors.relaxation import relax
 
-__all__ = ["BestSupport", "best_support"]
-
 # Sums of products are accurate to about this fraction of their terms.
 _ROUNDING = 1e-12
 
@@ -38,8 +36,7 @@ class BestSupport:
 def best_support(counts: NDArray, k: int, max_nodes: int) -> BestSupport:
     """Find k features whose own parameters add most to the multinomial log-likelihood.
 
-    `counts` (n_classes, n_features): sum of each feature in each class, not negative; `k`: number
-    of features, 1 to n_features; `max_nodes`: largest number of bounds to compute after the first.
+    `counts` (n_classes, n_features).
     """
     if k == 1:
         return _best_single(counts)

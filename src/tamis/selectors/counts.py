@@ -13,8 +13,6 @@ from sklearn.utils import gen_batches
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["class_presence", "class_sums", "class_totals", "thresholds_of"]
-
 # Entries of a dense block: 32 MiB as float64, for any size and type of X.
 _BLOCK = 1 << 22
 
@@ -54,9 +52,7 @@ def class_presence(
 ) -> NDArray:
     """Weight of the samples of each class where a feature exceeds its threshold.
 
-    `X`, `codes`, `n_classes`, `weight`: as in `class_sums`; sparse containers without duplicate
-    entries. `threshold` (n_features,): a feature is present where ``X > threshold``. Returns
-    `presence` (n_classes, n_features).
+    `threshold` (n_features,). Returns `presence` (n_classes, n_features).
     """
     of_column = np.broadcast_to(np.asarray(threshold, dtype=np.float64), X.shape[1])
     if not is_sparse(X):
@@ -81,10 +77,8 @@ def class_presence(
 def thresholds_of(X: Matrix, rule: str, weight: NDArray | None) -> NDArray:
     """Mean or median of each column.
 
-    `X` (n_samples, n_features): sparse containers without duplicate entries. `rule`: the median is
-    the lower one: the least value that half of the weight does not exceed. A value is above it
-    exactly if it is above the midpoint of the two middle values. `weight` (n_samples,) or None:
-    sample weights; None is 1. Returns `thresholds` (n_features,).
+    `X` (n_samples, n_features). `weight` (n_samples,) or None: sample weights; None is 1. Returns
+    `thresholds` (n_features,).
     """
     n_samples, n_features = X.shape
     weight = np.ones(n_samples) if weight is None else weight

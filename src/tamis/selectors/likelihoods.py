@@ -27,14 +27,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import rel_entr, xlogy
 
-__all__ = [
-    "bernoulli_gains",
-    "bernoulli_likelihood",
-    "entropy",
-    "multinomial_likelihood",
-    "purity_of",
-]
-
 
 def bernoulli_gains(presence: NDArray, totals: NDArray) -> NDArray:
     r"""Gain of each feature under the Bernoulli likelihood.

@@ -13,8 +13,6 @@ from tamis._base import check_finite, order_by_score
 from tamis.selectors.counts import class_presence, class_totals, thresholds_of
 from tamis.selectors.selector import ClassSelector, check_smoothing
 
-__all__ = ["OddsRatioSelector", "log_odds_ratios"]
-
 
 class OddsRatioSelector(ClassSelector):
     r"""Select the features with the largest odds ratios.

@@ -11,7 +11,6 @@ from tamis._base.records import Record, plain
 if TYPE_CHECKING:
     from tamis.selectors.selector import ClassSelector
 
-__all__ = ["read_record", "write_record"]
 
 _OF_NAIVE_BAYES = ("log_likelihood", "upper_bound", "gap")
 

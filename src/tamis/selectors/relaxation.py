@@ -31,8 +31,6 @@ from numpy.typing import NDArray
 from tamis._base import largest
 from tamis.selectors.likelihoods import entropy
 
-__all__ = ["Relaxation", "relax"]
-
 _MAX_ROUNDS = 200
 _RELATIVE = 1e-13
 
@@ -52,10 +50,7 @@ def relax(
 ) -> Relaxation:
     r"""Bound the gain of k features joined to some that are fixed.
 
-    `counts` (n_classes, n_features): :math:`f`, of the features to choose from; `purity`
-    (n_features,): :math:`e`, of the same; `k`: number of features to choose, 1 to n_features;
-    `fixed_counts` (n_classes,): sum of :math:`f` over the features that are already chosen;
-    `fixed_purity`: sum of :math:`e` over the same.
+    `counts` (n_classes, n_features), `purity` (n_features,), `fixed_counts` (n_classes,).
     """
     n_features = purity.size
     # A class without counts has no influence, and its logarithm is undefined.
@@ -104,9 +99,8 @@ def _mix(columns, purities, weights, max_iter=60):
     Primal-dual interior point: Newton steps on :math:`\nabla + s = \nu 1`, :math:`w_i s_i = \mu`,
     :math:`\sum w = 1` for decreasing :math:`\mu`.
 
-    `columns` (n_classes, n_columns): V: the counts of each support, each class positive in some;
-    `purities` (n_columns,): e: their purities; `weights` (n_columns,): where to start, in the
-    simplex. Returns `weights` (n_columns,): positive, sum 1.
+    `columns` (n_classes, n_columns), `purities` (n_columns,), `weights` (n_columns,). Returns
+    `weights` (n_columns,).
     """
     n = weights.size
     scale = columns.sum(axis=0).max()

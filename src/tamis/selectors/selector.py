@@ -23,8 +23,6 @@ from tamis._base import (
 )
 from tamis.selectors.record import read_record, write_record
 
-__all__ = ["ClassSelector", "check_smoothing"]
-
 
 class ClassSelector(RecordMixin, FeatureSelectorMixin, TamisEstimator):
     """Base of the selectors: `fit` reads the data, `_select` scores the features and selects."""

@@ -17,8 +17,6 @@ from tamis.selectors.likelihoods import (
 )
 from tamis.selectors.selector import ClassSelector, check_smoothing
 
-__all__ = ["SparseNaiveBayesSelector"]
-
 _LIKELIHOODS = ("multinomial", "bernoulli")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
@@ -12,19 +12,19 @@ from tamis.spark.columns import find_features, require_frame
 from tamis.spark.predictions import add_predictions
 from tamis.spark.rows import SparkRows
 
-__all__ = ["SparkClassifier"]
-
 # Parameters that say where the data are and how to compute, not what.
 _OF_SPARK = ("features", "label", "weight", "max_bytes")
 
+Local = TypeVar("Local")
 
-class SparkClassifier(ClassifierMixin, BaseEstimator):
+
+class SparkClassifier(ClassifierMixin, BaseEstimator, Generic[Local]):
     """Base of the classifiers for Spark."""
 
     features: str | Sequence[str]
     label: str
     weight: str | None
-    model_: Any
+    model_: Local
 
     def _make_local(self, of: type) -> Any:
         """A classifier of this class with the same parameters."""
@@ -75,7 +75,7 @@ class SparkClassifier(ClassifierMixin, BaseEstimator):
         features = find_features(data, self.features)
         return add_predictions(data, features, model, with_probabilities)
 
-    def to_local(self) -> Any:
+    def to_local(self) -> Local:
         """The fitted classifier, which works on data in memory."""
         check_is_fitted(self, "model_")
         return self.model_

@@ -11,10 +11,8 @@ from tamis.centers import SparseCenterClassifier
 from tamis.centers.chunks import train_passes
 from tamis.spark.base import SparkClassifier
 
-__all__ = ["SparkSparseCenterClassifier"]
 
-
-class SparkSparseCenterClassifier(SparkClassifier):
+class SparkSparseCenterClassifier(SparkClassifier[SparseCenterClassifier]):
     """`SparseCenterClassifier` for Spark DataFrames.
 
     Every partition is summarised where it is, one Arrow record batch at a time, and summaries are
@@ -106,7 +104,3 @@ class SparkSparseCenterClassifier(SparkClassifier):
         train_passes(model, self._rows(data), classes, self.max_bytes)
         self._keep_model(model)
         return self
-
-    def to_local(self) -> SparseCenterClassifier:
-        """The fitted `SparseCenterClassifier`."""
-        return super().to_local()

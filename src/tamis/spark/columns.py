@@ -12,8 +12,6 @@ from scipy import sparse
 
 from tamis._array import Matrix
 
-__all__ = ["Features", "find_features", "position_of", "read_column", "require_frame"]
-
 
 def require_frame(data: Any) -> None:
     """Raise unless this is a Spark DataFrame."""
@@ -72,10 +70,7 @@ class Features:
 
 
 def find_features(data: Any, features: str | Sequence[str]) -> Features:
-    """Find the features in a Spark DataFrame.
-
-    `features`: one column of arrays or vectors, or columns of numbers.
-    """
+    """Find the features in a Spark DataFrame."""
     from pyspark.sql import types
 
     if isinstance(features, str):

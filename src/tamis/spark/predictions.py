@@ -9,14 +9,9 @@ import numpy as np
 
 from tamis.spark.columns import Features
 
-__all__ = ["add_predictions"]
-
 
 def add_predictions(data: Any, features: Features, model: Any, with_probabilities: bool) -> Any:
-    """Add the column "prediction", and "probability" if `with_probabilities`, lazily.
-
-    `features`: as `find_features` finds them in this frame; `model`: fitted.
-    """
+    """Add the column "prediction", and "probability" if `with_probabilities`, lazily."""
     from pyspark.sql import types
 
     kinds = {"b": types.BooleanType(), "i": types.LongType(), "f": types.DoubleType()}

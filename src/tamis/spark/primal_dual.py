@@ -11,10 +11,8 @@ from tamis.primal_dual import PrimalDualClassifier
 from tamis.primal_dual.partitioned import train_passes
 from tamis.spark.base import SparkClassifier
 
-__all__ = ["SparkPrimalDualClassifier"]
 
-
-class SparkPrimalDualClassifier(SparkClassifier):
+class SparkPrimalDualClassifier(SparkClassifier[PrimalDualClassifier]):
     """`PrimalDualClassifier` for Spark DataFrames.
 
     The result is that of `PrimalDualClassifier` on all rows, to the gap, which is certified on all
@@ -120,7 +118,3 @@ class_weight, head, tol, max_iter
         train_passes(model, self._rows(data), self.max_bytes)
         self._keep_model(model)
         return self
-
-    def to_local(self) -> PrimalDualClassifier:
-        """The fitted `PrimalDualClassifier`."""
-        return super().to_local()

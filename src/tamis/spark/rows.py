@@ -20,8 +20,6 @@ from typing import Any
 from tamis._passes import merge_in_tree
 from tamis.spark.columns import Features, find_features, position_of, read_column, require_frame
 
-__all__ = ["SparkRows", "read_summaries", "write_summary"]
-
 # Neighbours that are merged at a time; a power of two.
 _N_MERGED = 16
 # Bytes of a summary in one row: Arrow's batches are limited to 2 GB.
@@ -58,10 +56,7 @@ class _Merge:
 
 
 class SparkRows:
-    """Passes over the rows of a Spark DataFrame: see `tamis._passes.Passes`.
-
-    `weight`: names of columns.
-    """
+    """Passes over the rows of a Spark DataFrame: see `tamis._passes.Passes`."""
 
     def __init__(
         self, data: Any, features: str | Sequence[str], label: str, weight: str | None

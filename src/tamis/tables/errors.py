@@ -5,24 +5,8 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from errno import ENOMEM
-
-__all__ = [
-    "EmptyTableError",
-    "Failure",
-    "InputError",
-    "NotEnoughMemory",
-    "NotReadable",
-    "as_option",
-    "comma_advice",
-    "counted",
-    "in_python",
-    "is_about_memory",
-    "listed",
-    "nearest",
-    "quoted",
-    "require_names",
-]
-
+from importlib import import_module
+from typing import Any
 
 # How libraries written in C and C++ say that an allocation failed.
 _LACK = ("bad_alloc", "cannot allocate memory", "unable to allocate", "malloc of size")
@@ -95,6 +79,15 @@ def is_about_memory(error: BaseException) -> bool:
     if isinstance(error, OSError) and error.errno == ENOMEM:
         return True
     return any(words in str(error).lower() for words in _LACK)
+
+
+def load(module: str, what: str, extra: str = "tamis[cli]") -> Any:
+    """Import what an extra installs; an error says `what` needs it, and how to install it."""
+    name = module.partition(".")[0]
+    try:
+        return import_module(name) and import_module(module)
+    except ImportError as error:
+        raise InputError(f"{what} needs {name}: pip install '{extra}'") from error
 
 
 def counted(number: int, word: str) -> str:

@@ -104,12 +104,12 @@ def _copies(copies, duplicates, n_dropped, are_grouped):
     elif n and duplicates == "group":
         yield Check(
             "duplicates",
-            "warning",
+            "note",
             f"{_rows(n)} {'repeats' if n == 1 else 'repeat'} another row, exactly or up to "
-            "rounding; duplicates stay together in every fold. They count as one sample in "
-            f"intervals and class frequencies, and as rows in scores and class means.{others}",
-            "If they are different samples, use --duplicates keep; to remove duplicates, use "
-            "--duplicates drop.",
+            "rounding: such duplicates stay together in every fold and count as one sample in "
+            f"intervals and class frequencies.{others} Nothing to do, unless they are different "
+            "samples (--duplicates keep).",
+            "To remove duplicates, use --duplicates drop.",
         )
     elif n:
         yield Check(

@@ -21,6 +21,7 @@ References
 """
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,15 @@ from tamis.comparison.choosing.scores import (
     score_confusion,
 )
 from tamis.paths.intervals import n_draws_for
-from tamis.paths.rule import TOLERANCE, Counted, Drawn, choose, choose_drawn, smoothing
+from tamis.paths.rule import (
+    TOLERANCE,
+    Counted,
+    Drawn,
+    choose,
+    choose_drawn,
+    smoothing,
+    without_twins,
+)
 
 __all__ = ["Behind", "Candidates", "Choice", "Draws", "Honest", "estimate", "n_draws_for"]
 
@@ -238,6 +247,12 @@ class Candidates:
             scores, self.sparsity, self.errors, tolerance=self.tolerance, allowed=of_method
         )
         return chosen - first
+
+    @cached_property
+    def counts(self):
+        """Which candidates count: all but those hardly better than a twin that can be read."""
+        scores = without_twins(self.scores, self.twins, self.errors, self.tolerance)
+        return np.isfinite(scores)
 
     def lower_band(self):
         """Lower limits that hold for all scores together with 95 % confidence.

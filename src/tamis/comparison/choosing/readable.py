@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tamis.comparison.choosing.choice import Choice
+from tamis.comparison.methods.naming import name_method
 from tamis.tables.errors import InputError
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["CARD_FEATURES", "describe_readable", "find_readable"]
+__all__ = ["CARD_FEATURES", "describe_readable", "find_readable", "tell_standard"]
 
 #: Most features of a points card.
 CARD_FEATURES = 12
@@ -51,6 +52,25 @@ def find_readable(
         )
     assert candidates is not None
     return candidates.choice(allowed)
+
+
+def tell_standard(comparison: Comparison, choice: Choice) -> str:
+    """What a choice of `find_readable` was compared with, for people who see the table."""
+    candidates = comparison.candidates
+    assert candidates is not None
+    best = candidates.choose()[1]
+    result, place = candidates.find(best)
+    behind = candidates.behind(candidates.place(choice.method, choice.place), best)
+    described = {"title": result.method.title, "is_baseline": result.method.is_baseline}
+    name = name_method(result.method.name, described)
+    of_all = f"the best of all ({name}, {result.overall[place]:.3g} features"
+    of_all += f", {result.scores[place]:.3f})"
+    if behind.difference <= max(behind.error, candidates.tolerance):
+        told = f"the smallest readable model that is good enough compared with {of_all}"
+    else:
+        told = f"no readable model is good enough compared with {of_all}; this is the smallest "
+        told += "that is good enough compared with the best of them"
+    return f"{told}; the table compares the sizes of each method with each other"
 
 
 def _can_be_taken(method):

@@ -19,6 +19,7 @@ from tamis.comparison.fitted.metrics import summarise
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.further.clinical import describe_picked
 from tamis.comparison.methods.method import Trained
+from tamis.models.privacy import holds_training_rows
 from tamis.tables.classifying.prevalence import tell_assumed
 from tamis.tables.classifying.table_model import TableModel
 
@@ -68,6 +69,7 @@ def fit_model(comparison: Comparison, choice: Choice) -> FittedModel:
     metrics["not_described"] = dict(_PENDING)
     if comparison.kept is not None:
         model = comparison.kept.conclude(metrics, model, choice, comparison.recommended)
+    metrics["model"]["privacy"] = holds_training_rows(model)
     scores = {name: metrics["model"].get(name) for name in ("honest_score", "selection_score")}
     model = replace(model, scores=scores)
     return FittedModel(model, records, metrics, trained, of_sample, trained_on)

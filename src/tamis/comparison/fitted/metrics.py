@@ -20,6 +20,7 @@ def path_table(result, candidates, recommended=None):
     """
     is_recommended = recommended is not None and recommended.method == result.method.name
     good = recommended.place if is_recommended else candidates.good_level(result)
+    first = candidates.place(result.method.name, 0)
     path = [
         {
             "level": float(level),
@@ -29,6 +30,7 @@ def path_table(result, candidates, recommended=None):
             "cost_per_sample": float(result.cost[place]),
             "score": float(result.scores[place]),
             "standard_error": float(result.errors[place]),
+            "counts": bool(candidates.counts[first + place]),
         }
         for place, level in enumerate(result.levels)
     ]

@@ -190,7 +190,7 @@ def calibration(codes, probabilities, classes, positive=None):
 def compare_scores(here, there):
     """The difference between two scores, with a sentence that describes it.
 
-    `here`, `there`: "score" and "interval_95" on these rows, and in cross-validation. Returns
+    `here`, `there`: "score" and "interval_95" on these rows, and of `tamis fit`. Returns
     `compared`: "score" and "interval_95" of `there`, "difference", "intervals_overlap",
     "sentence".
     """
@@ -199,10 +199,10 @@ def compare_scores(here, there):
     overlap = low <= high_there and low_there <= high
     expected = f"{there['score']:.3f}"
     if f"{abs(difference):.3f}" == "0.000":
-        sentence = f"the same as the cross-validated {expected}"
+        sentence = f"the same as the honest {expected} of tamis fit"
     else:
         side = "below" if difference < 0 else "above"
-        sentence = f"{abs(difference):.3f} {side} the cross-validated {expected}"
+        sentence = f"{abs(difference):.3f} {side} the honest {expected} of tamis fit"
     sentence += "; the intervals overlap" if overlap else "; the intervals do not overlap"
     return {
         "score": float(there["score"]),

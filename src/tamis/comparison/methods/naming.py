@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["explain_marks", "mark_method", "name_head", "name_method", "name_model"]
+__all__ = ["bracket", "explain_marks", "mark_method", "name_head", "name_method", "name_model"]
 
 _MARK = "°"
+# The sizes of a method that tables show.
+_SHOWN = ("good_enough", "best")
 _HEADS = {"lda": "linear discriminant", "projection": "nearest class centroid"}
 
 
@@ -27,13 +29,24 @@ def mark_method(name: str, described: Mapping[str, Any]) -> str:
 
 
 def explain_marks(methods: Mapping[str, Mapping[str, Any]]) -> str | None:
-    """What the marks of some methods of `metrics.json` mean; None if none has one."""
+    """What marks and brackets of some methods of `metrics.json` mean; None if there are none."""
     marked = {name: one for name, one in methods.items() if _is_unreadable(one)}
     if not marked:
         return None
     told = f"{_MARK}: cannot be asked, carded or exported to SQL"
     asking = [name for name, one in marked.items() if one["asks"]]
-    return f"{told} ({', '.join(asking)}: can be asked)" if asking else told
+    told += f" ({', '.join(asking)}: can be asked)" if asking else ""
+    if all(one[size].get("counts", True) for one in marked.values() for size in _SHOWN):
+        return told
+    return (
+        f"{told}; in brackets: not clearly better than the linear panel of the same features, so "
+        "neither recommended nor the best of all"
+    )
+
+
+def bracket(text: str, point: Mapping[str, Any]) -> str:
+    """The score of a point of a path, in brackets if the point does not count."""
+    return text if point.get("counts", True) else f"({text})"
 
 
 def _is_unreadable(described):

@@ -1,10 +1,6 @@
 """The functions that give the probabilities of each family."""
 
-from tamis.models.standalone.centers import (
-    estimate_centers,
-    estimate_panel,
-    estimate_primal_dual,
-)
+from tamis.models.standalone.centers import estimate_centers, estimate_panel, estimate_primal_dual
 from tamis.models.standalone.datumwise import estimate_datumwise
 from tamis.models.standalone.landmarks import estimate_ensemble, estimate_landmarks
 

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from tamis.report.questionnaire.fields import Field
 
-__all__ = ["Levels", "make_levels"]
-
 # Most ranges of a number, and rows that a range or a category has at least.
 _MOST_RANGES, _FEWEST_ROWS, _SMALLEST_SHARE = 4, 5, 0.05
 # How far from a quartile a rounder number may be, as a share of the rows.
@@ -93,8 +91,7 @@ class Levels:
 def make_levels(field: Field, values: NDArray, sign: float = 0.0) -> Levels:
     """Cut a number near its quartiles, or take the categories that are frequent enough.
 
-    `values` (n_rows, n_columns): training rows, NaN where missing; `sign`: direction of the points
-    of a number.
+    `values` (n_rows, n_columns): training rows, NaN where missing.
     """
     present = values[~np.isnan(values).any(axis=1)]
     fewest = max(_FEWEST_ROWS, _SMALLEST_SHARE * len(present))

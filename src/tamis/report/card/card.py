@@ -28,8 +28,6 @@ from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.columns.table import Columns
 from tamis.tables.errors import InputError, NotReadable, listed
 
-__all__ = ["MOST_FEATURES", "Card", "card_fields", "find_positive", "learn_card", "make_card"]
-
 # Largest number of points for an answer; the smallest of them that fits nearly as well is used.
 _LARGEST_POINTS = (2, 3, 4, 5, 6, 8, 10)
 _AS_GOOD = 1.005
@@ -110,11 +108,10 @@ def make_card(
 ) -> Card:
     """Make a points card of the features of a model.
 
-    `model`: with decisions that are sums over at most 12 features. `table`: training rows.
-    `labels` (n_rows,): their labels. `positive`: the class whose risk the card gives; None: the
-    second of two. `weights` (n_rows,) or None: sample weights. `prevalence`: class frequencies of
-    the risks; None: those in training. Returns `card`: InputError is raised for models that have
-    none.
+    `model`: with decisions that are sums over at most 12 features. `labels` (n_rows,). `positive`:
+    the class whose risk the card gives; None: the second of two. `weights` (n_rows,) or None:
+    sample weights. `prevalence`: class frequencies of the risks; None: those in training. Returns
+    `card`: InputError is raised for models that have none.
     """
     n_fields = len(card_fields(model))
     if not 0 < n_fields <= MOST_FEATURES:

@@ -15,25 +15,15 @@ from tamis.report.questionnaire.page import asset, fill, security_policy, with_i
 from tamis.tables.classifying.decision_limit import limit_at
 from tamis.tables.classifying.prevalence import percent, why_not_likeliest
 
-__all__ = ["make_card_page"]
-
 # Most steps of the line from points to risks.
 _MOST_STEPS = 24
 _LOWEST, _HIGHEST = "< 0.5 %", "> 99.5 %"
 
 
 def make_card_page(
-    card: Card,
-    scores: CardScores | None = None,
-    *,
-    digest: str = "",
-    about: str | None = None,
+    card: Card, scores: CardScores | None = None, *, digest: str = "", about: str | None = None
 ) -> str:
-    """The card as a page, with its style inside.
-
-    `scores`: its cross-validated scores, to be shown beside the model's; `digest`: digest of the
-    model; `about`: intended use.
-    """
+    """The card as a page, with its style inside."""
     style, pairs = asset("card.css"), list(zip(card.levels, card.points, strict=True))
     page = fill(
         "card.html",

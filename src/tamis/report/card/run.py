@@ -26,8 +26,6 @@ from tamis.tables.classifying.unusual import observe
 from tamis.tables.columns.table import Table
 from tamis.tables.errors import InputError
 
-__all__ = ["CardScores", "Experiment", "find_experiment", "score_card"]
-
 # A threshold is the probability of a row, which the run keeps in single precision.
 _ROUNDED = 1 - 1e-6
 
@@ -71,8 +69,7 @@ class Experiment:
 def find_experiment(table: Table, options: Options, model: TableModel) -> Experiment:
     """How a model of a run was fitted.
 
-    `table`: the data of the run; `options`: the options of the run. Returns `experiment`:
-    InputError is raised if the run cannot have made this model.
+    Returns `experiment`: InputError is raised if the run cannot have made this model.
     """
     prepared = prepare(set_aside(table, options)[0], options)  # never calibration rows
     settings = make_settings(options, prepared.problem, prepared.table.notes)

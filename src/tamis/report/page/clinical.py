@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tamis.tables.classifying.prevalence import Prevalence
     from tamis.tables.classifying.table_model import TableModel
 
-__all__ = ["HonestRows", "describe_classes", "predicted_rows"]
 
 # Classes with a curve of thresholds, and thresholds at which rows are counted.
 _MOST_CLASSES = 30

@@ -12,7 +12,7 @@ from tamis._array import is_sparse
 from tamis.comparison.choosing.decisions import tell_unfinished
 from tamis.comparison.fitted.metrics import scores_vary
 from tamis.comparison.fitted.promise_words import tell_promises
-from tamis.comparison.methods.naming import explain_marks, mark_method
+from tamis.comparison.methods.naming import bracket, explain_marks, mark_method
 from tamis.models.saving import make_document
 from tamis.report.page.clinical import describe_classes
 from tamis.report.page.curve import describe_curve
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from tamis.comparison.choosing.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["clean", "make_content"]
 
 # Columns with missing values that are listed.
 _MOST_MISSING = 10
@@ -60,11 +59,7 @@ def make_content(
 ) -> dict[str, Any]:
     """Everything that the report says about one model of a method.
 
-    `comparison`: with a choice. `choice`: method and level; None: the recommended ones. `run`:
-    folder of the run, for commands that the reader can copy. `command`: command that made the run.
-    `about`: intended use. `evaluations`: what `tamis evaluate -o FILE` wrote. `include_rows`:
-    whether single rows may be shown. `prevalence`: class frequencies that probabilities are shown
-    for: `find_prevalence`. Returns `content`: numbers, strings, lists and dicts.
+    `choice`: method and level; None: the recommended ones.
     """
     choice = comparison.final_choice if choice is None else choice
     model, records, metrics = comparison.fitted(choice)
@@ -174,7 +169,7 @@ def _methods(metrics):
                 "score": good["score"],
                 "error": good["standard_error"] if scores_vary(name, metrics) else None,
                 "best_features": count(best["features_overall"]),
-                "best_score": best["score"],
+                "best_score": bracket(f"{best['score']:.3f}", best),
                 "seconds": method["seconds"],
             }
         )

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tamis.comparison.choosing.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["MOST_LISTED", "describe_curve"]
 
 # Features that are listed for one level.
 MOST_LISTED = 50
@@ -29,9 +28,8 @@ _MOST_CLASSES, _MOST_CELLS = 30, 30
 def describe_curve(comparison: Comparison, choice: Choice, run: str | None) -> dict[str, Any]:
     """Scores, features and confusion matrix of every level of every method.
 
-    `choice`: the level that is shown first; `run`: folder of the run, for commands. Returns
-    `curve`: "methods" with their "levels", "names" of the features that are listed by their place,
-    "classes", "start" (places of the method and of the level that are shown first).
+    Returns `curve`: "methods" with their "levels", "names" of the features that are listed by
+    their place, "classes", "start" (places of the method and of the level that are shown first).
     """
     methods: list[dict[str, Any]] = []
     place_of: dict[int, int] = {}

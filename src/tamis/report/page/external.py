@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from tamis.comparison.choosing.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["describe_evaluations"]
 
 # Classes of an evaluation that have a table and pictures.
 _MOST_CLASSES = 3
@@ -34,10 +33,9 @@ def describe_evaluations(
 ) -> list[dict[str, Any]]:
     """What `tamis evaluate -o FILE` wrote, beside the same of the internal predictions.
 
-    `digest`: of the model of the report; `clinical`: of `describe_classes`; `include_rows`:
-    whether small counts and single values may be shown. Returns `told`: "measured" has, for some
-    classes, "internal" and "external" values of `measure_class`; "internal" has the area under the
-    ROC curve and the Brier score of all classes.
+    Returns `told`: "measured" has, for some classes, "internal" and "external" values of
+    `measure_class`; "internal" has the area under the ROC curve and the Brier score of all
+    classes.
     """
     if not reports:
         return []

@@ -6,15 +6,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["draw_measured"]
-
 
 def draw_measured(measured: dict[str, Any], new_figure: Any) -> list[tuple[str, Any]]:
-    """Calibration, net benefit and ROC curve of one class.
-
-    `measured`: of `tamis.comparison.further.external.measure_class`; `new_figure`: makes a figure
-    and its axes. Returns `drawn`: with their titles.
-    """
+    """Calibration, net benefit and ROC curve of one class."""
     from tamis.inspection import CalibrationDisplay, DecisionCurveDisplay
     from tamis.inspection._logistic import SmoothCurve
     from tamis.inspection._style import COLORS, ink

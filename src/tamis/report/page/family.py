@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
     from tamis.tables.classifying.table_model import TableModel
 
-__all__ = ["describe_family", "describe_model", "worked_example"]
 
 # Most rows that the table of questions is made from.
 _ASKED_ROWS = 2000
@@ -38,8 +37,7 @@ def describe_family(
 ) -> dict[str, Any]:
     """Questions of a datum-wise model, landmarks, or the certificate of a primal-dual model.
 
-    `include_rows`: whether landmarks are named. Returns `told`: "questions", "landmarks" or
-    "certificate"; empty for other families.
+    Returns `told`: "questions", "landmarks" or "certificate"; empty for other families.
     """
     estimator = model.estimator
     if model.asks:
@@ -143,8 +141,7 @@ def worked_example(
 ) -> dict[str, Any] | None:
     """What the model says about a typical row of each class: the medians of the class.
 
-    `prevalence`: class frequencies that probabilities are shown for. Returns `example`: "rows",
-    one per class of at least five rows; None for words.
+    Returns `example`: "rows", one per class of at least five rows; None for words.
     """
     assert comparison.data is not None
     problem, table = comparison.problem, comparison.data.columns

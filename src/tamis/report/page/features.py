@@ -16,7 +16,6 @@ from tamis.report.page.words import plural, short
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["describe_panel"]
 
 _N_BINS = 24
 # Small plots: one row per class and feature, at most this many on the page.
@@ -52,11 +51,9 @@ def describe_panel(
 ) -> dict[str, Any]:
     """The features of the model, best first, at most 50.
 
-    `records`: of `Comparison.fitted`; `model`: what `metrics.json` says about the model;
-    `include_rows`: whether values of fewer than five rows may be shown. Returns `panel`:
-    "features" (with "plot", a distribution for each class), "n_features", "further" (titles of
-    further columns), "importance" (title of its column), "legend" (what the columns mean),
-    "sentences", "correlations".
+    Returns `panel`: "features" (with "plot", a distribution for each class), "n_features",
+    "further" (titles of further columns), "importance" (title of its column), "legend" (what the
+    columns mean), "sentences", "correlations".
     """
     problem, shown = comparison.problem, records[:MOST_LISTED]
     further = {

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from tamis.comparison.choosing.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["read_evaluation", "render", "write_report"]
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 
@@ -44,14 +43,10 @@ def write_report(
 ) -> str:
     """Make the report of one level of a method, and write it.
 
-    `comparison`: with a choice. `path`: file to write; None: none. `choice`: method and level;
-    None: the recommended ones. `run`, `command`: folder of the run, for commands that the reader
-    can copy; command that made it. `about`: intended use of the model, in your words.
-    `evaluations`: files that `tamis evaluate -o FILE` wrote. `include_rows`: whether the page may
-    name single rows, such as landmarks. `prevalence`: class frequencies that probabilities are
-    shown for: the share of the positive class of two, or of the classes that are named; None:
-    those of the training rows. `failed`: receives the parts that fail, with the reason. Returns
-    `page`: HTML.
+    `path`: file to write; None: none. `choice`: method and level; None: the recommended ones.
+    `prevalence`: class frequencies that probabilities are shown for: the share of the positive
+    class of two, or of the classes that are named; None: those of the training rows.
+    `failed`: receives the parts that fail, with the reason.
     """
     choice = comparison.final_choice if choice is None else choice
     content = make_content(
@@ -67,12 +62,7 @@ def write_report(
     failed = {} if failed is None else failed
     shown = {one["code"]: one["shown"] for one in content["clinical"]["classes"]}
     draw = partial(
-        draw_pictures,
-        comparison,
-        choice,
-        shown,
-        content["evaluations"],
-        include_rows=include_rows,
+        draw_pictures, comparison, choice, shown, content["evaluations"], include_rows=include_rows
     )
     pictures = attempt(failed, "pictures", draw)
     if pictures is None:
@@ -86,10 +76,7 @@ def write_report(
 
 
 def render(content: dict[str, Any], pictures: dict[str, Any]) -> str:
-    """HTML of a content and its pictures.
-
-    `content`: of `make_content`; `pictures`: of `draw_pictures`.
-    """
+    """HTML of a content and its pictures."""
     style, script = _own("report.css"), _own("report.js")  # no number with a percent sign in them
     policy = security_policy(script, style)
     own = {"pictures": pictures, "policy": policy, "style": style, "script": script}

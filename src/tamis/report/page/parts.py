@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-__all__ = ["FEWEST", "describe_parts", "hide_counts", "hide_few"]
-
 #: Counts below this would point to single rows.
 FEWEST = 5
 # "(2)", "2 rows", "2 of 80 rows" and "2 values".
@@ -30,11 +28,9 @@ def hide_counts(sentence: str) -> str:
 def describe_parts(model: dict[str, Any], include_rows: bool) -> list[dict[str, Any]]:
     """Tables of scores, sensitivity and specificity of parts of the rows.
 
-    `model`: what `metrics.json` says about the model; `include_rows`: whether small counts may be
-    shown. Returns `tables`: "title", "is" (what the numbers are), "positive" (class of sensitivity
-    and specificity, or None), "rows": each with "name", "rows", "score", "interval",
-    "sensitivity", "specificity" (pairs of a share and its interval, or None) and "why" there is no
-    score.
+    Returns `tables`: "title", "is" (what the numbers are), "positive" (class of sensitivity and
+    specificity, or None), "rows": each with "name", "rows", "score", "interval", "sensitivity",
+    "specificity" (pairs of a share and its interval, or None) and "why" there is no score.
     """
     tables = []
     found = model.get("left_out_batches")

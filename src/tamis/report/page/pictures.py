@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tamis.comparison.choosing.choice import Choice
     from tamis.comparison.comparison import Comparison
 
-__all__ = ["NONE", "draw_pictures"]
 
 NONE: dict[str, Any] = {
     "missing": None,
@@ -52,12 +51,10 @@ def draw_pictures(
     """All pictures of the report.
 
     `prevalences`: of each class that may be drawn, where probabilities are shown for it; None: of
-    the rows. `evaluations`: external validations of the content of the page. `include_rows`:
-    whether a picture may have a mark for each row. Returns `pictures`: "missing" (how to get them,
-    if matplotlib is missing), "failed" (why they could not be drawn), "curve" and its "points"
-    (places of the levels of each method in the picture), "classes" (by class, its pictures),
-    "learning" (the learning curve), "questions" (which row is asked for what), "external" (for
-    each evaluation and class, rows of pictures).
+    the rows. Returns `pictures`: "missing" (how to get them, if matplotlib is missing), "failed"
+    (why they could not be drawn), "curve" and its "points" (places of the levels of each method in
+    the picture), "classes" (by class, its pictures), "learning" (the learning curve), "questions"
+    (which row is asked for what), "external" (for each evaluation and class, rows of pictures).
     """
     try:
         import matplotlib

@@ -12,17 +12,6 @@ from tamis.comparison.methods.naming import name_head
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
 
-__all__ = [
-    "SCORES",
-    "SCORES_WITHOUT_CHOICE",
-    "TRIPOD",
-    "count",
-    "plural",
-    "recommend",
-    "rule_of_choice",
-    "short",
-    "tell_folds",
-]
 
 SCORES = {
     "balanced_accuracy": "balanced accuracy",
@@ -68,8 +57,7 @@ def short(value: float | None) -> str:
 def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]:
     """The recommendation in a sentence for everyone, and what it rests on.
 
-    `metrics`: of the model that is described. Returns `told`: "sentence", "details" (list of str),
-    "score", "low", "high", "chance".
+    Returns `told`: "sentence", "details" (list of str), "score", "low", "high", "chance".
     """
     model, data, scoring = metrics["model"], metrics["data"], metrics["settings"]["scoring"]
     classes = list(data["classes"])
@@ -89,8 +77,8 @@ def recommend(metrics: dict[str, Any], comparison: Comparison) -> dict[str, Any]
         needs += f" ({name_head(model['head'])})" if model["head"] else ""
     always = only_class(model)
     if always is None:
-        verb = "the model needs" if model["recommended"] else "this model uses"
-        told = f"To tell {told} apart, {verb} {needs}"
+        uses = "the model needs" if model["recommended"] else "the picked model uses"
+        told = f"To tell {told} apart, {uses} {needs}"
     else:
         told = f"The model decides {always} for every row: it does not tell {told} apart. "
         told += f"It has {needs}"

@@ -15,8 +15,6 @@ from tamis.tables.classifying.prevalence import Prevalence, find_prevalence, why
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
 
-__all__ = ["Conclusion", "Questionnaire", "Step"]
-
 
 @dataclass(frozen=True)
 class Step:
@@ -113,11 +111,7 @@ class Questionnaire:
         return [sentence for sentence in told if sentence]
 
     def answer(self, value: Any) -> Questionnaire:
-        """Answer the question.
-
-        `value`: the answer; for a group one per field, None for those that are unavailable. A
-        choice that the model does not know is unavailable, too.
-        """
+        """Answer the question."""
         question = self._current("answer")
         answers = self._read(question, value)
         if all(answer is None for answer in answers):

@@ -16,8 +16,6 @@ from tamis.tables.classifying.prevalence import Prevalence, find_prevalence
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError, NotReadable
 
-__all__ = ["Engine", "InOrder", "Policy", "Question", "make_engine", "refuse_rows"]
-
 _N_DRAWS = 200
 
 
@@ -99,10 +97,9 @@ class Policy:
 class InOrder:
     """A model that needs the same features for all rows: the most influential is asked first.
 
-    `prevalence`: of expected costs, and where probabilities are shown for it. `flip_risk`: for
-    decisions that are not sums over features: stop if the estimated probability that the label
-    changes is at most this. None: ask for all of them. `terms`: decisions as sums, where they are;
-    `draws` (n_draws, n_columns) or None: values that stand for the unknown ones otherwise.
+    `flip_risk`: for decisions that are not sums over features: stop if the estimated probability
+    that the label changes is at most this. None: ask for all of them. `draws` (n_draws, n_columns)
+    or None: values that stand for the unknown ones otherwise.
     """
 
     def __init__(

@@ -14,8 +14,6 @@ from tamis.tables.columns.rare import Pool
 from tamis.tables.columns.values import to_number
 from tamis.tables.errors import InputError, listed
 
-__all__ = ["Field", "fields_of"]
-
 _LARGEST = 1e300
 # A number with one comma, which may be beyond a detection limit, or a percent.
 _COMMA = re.compile(r"([<>=≤≥\s]*[-+]?\d*),(\d+\s*%?)")

@@ -15,8 +15,6 @@ from tamis.report.questionnaire.engines import InOrder
 from tamis.report.questionnaire.terms import After
 from tamis.tables.classifying.prevalence import why_not_likeliest
 
-__all__ = ["make_form"]
-
 # What the script needs of the stages of a forest policy.
 _OF_STAGE = ("forest", "rule", "targets", "new", "means", "row_of", "table")
 _OF_LINEAR = ("bias", "for_known", "for_value", "columns", "block_of", "scaling", "max_blocks")
@@ -25,11 +23,7 @@ _OF_LINEAR = ("bias", "for_known", "for_value", "columns", "block_of", "scaling"
 def make_form(
     questionnaire: Questionnaire, *, digest: str = "", about: str | None = None
 ) -> dict[str, Any]:
-    """The questions, the model and the settings of a questionnaire, as JSON can hold them.
-
-    `questionnaire`: a new one; `digest`: digest of the model, to be shown; `about`: intended use,
-    to be shown.
-    """
+    """The questions, the model and the settings of a questionnaire, as JSON can hold them."""
     model, engine = questionnaire.model, questionnaire.engine
     make = _sum_or_distance if isinstance(engine, InOrder) else _policy
     return {

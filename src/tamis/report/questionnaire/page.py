@@ -12,8 +12,6 @@ from typing import Any
 
 import jinja2
 
-__all__ = ["asset", "embed", "fill", "make_page", "security_policy", "with_its_number"]
-
 _SCRIPTS = ("questionnaire.js", "questionnaire_policy.js", "questionnaire_page.js")
 _ALONE = "This page works offline: answers stay on this device."
 _LOGGED = "Answers are written to the log file of the person who started this page."
@@ -22,8 +20,7 @@ _LOGGED = "Answers are written to the log file of the person who started this pa
 def make_page(form: dict[str, Any], *, log: str | None = None) -> str:
     """The page of a form, with its script and style inside.
 
-    `form`: from `make_form`. `log`: address on the same server that receives the answers; None:
-    nothing is ever sent.
+    `log`: address on the same server that receives the answers; None: nothing is ever sent.
     """
     style = asset("questionnaire.css")
     script = "\n".join(asset(name) for name in _SCRIPTS)

@@ -10,8 +10,6 @@ from typing import Any
 
 from tamis.report.questionnaire.conversation import Questionnaire
 
-__all__ = ["append_line", "describe", "replay"]
-
 
 def describe(talk: Questionnaire, digest: str, *, ended: str | None = None) -> dict[str, Any]:
     """What was asked, answered and concluded, as plain values.

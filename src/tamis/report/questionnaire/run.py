@@ -12,8 +12,6 @@ from tamis.models.saving import make_document
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError
 
-__all__ = ["OpenedRun", "open_run"]
-
 _LONGEST_ABOUT = 20_000
 
 

@@ -14,8 +14,6 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-__all__ = ["AskServer"]
-
 _LARGEST = 1 << 20
 _ID = re.compile(r"[0-9a-f-]{36}")
 

@@ -19,8 +19,6 @@ from tamis.report.questionnaire.fields import Field, fields_of
 from tamis.tables.classifying.prevalence import Prevalence
 from tamis.tables.classifying.table_model import TableModel
 
-__all__ = ["After", "FieldTerms", "Terms", "make_terms"]
-
 # Decisions closer than this, relative to the bounds, may be ties.
 _SLACK = 1e-9
 # Stands for minus infinity: the decision of a class without training rows.
@@ -151,9 +149,7 @@ class After:
     def is_settled(self, margins: NDArray, label: int, reject: float | None) -> bool:
         """Whether no answer can change the label, nor whether it is referred to a person.
 
-        `margins` (n_classes, n_classes): smallest decision of class c minus that of class k;
-        `label`: the label with the answers so far; `reject`: refer to a person if the largest
-        probability is below this.
+        `margins` (n_classes, n_classes).
         """
         plain = margins / self.temperature
         site = np.array(self.site_intercept)

@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["assumed_frequencies", "decide", "decide_by_cost"]
-
 
 def decide_by_cost(probabilities, costs):
     """Class indices of the smallest expected cost, ties to the first."""

@@ -7,8 +7,6 @@ from scipy.special import expit, logit
 
 from tamis.tables.classifying.table_model import TableModel
 
-__all__ = ["limit_at", "own_limit"]
-
 # An error that costs nothing.
 _SMALLEST = 1e-9
 

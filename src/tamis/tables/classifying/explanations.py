@@ -18,16 +18,6 @@ from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.columns.table import Columns
 from tamis.tables.preparing.preparation import Preparation
 
-__all__ = [
-    "Margins",
-    "Nearest",
-    "Sequences",
-    "Values",
-    "explain_margins",
-    "explain_nearest",
-    "explain_sequences",
-]
-
 
 @dataclass(frozen=True)
 class Margins:
@@ -160,10 +150,7 @@ def explain_sequences(
 
 
 class Values:
-    """Values of counted features, as they are in a table.
-
-    `fills`: whether missing values were replaced: then by what is shown.
-    """
+    """Values of counted features, as they are in a table."""
 
     def __init__(self, preparation: Preparation, table: Columns, fills: bool = False) -> None:
         self.table, self.preparation = table, preparation

@@ -19,8 +19,6 @@ from tamis.tables.columns.table import Columns
 from tamis.tables.errors import listed
 from tamis.tables.preparing.preparation import Preparation
 
-__all__ = ["Moved"]
-
 _FAR, _VERY_FAR = 0.5, 10
 # Standard error of a median of normal values, in standard deviations over the root of the rows;
 # and how many of them chance exceeds in 1 % of the columns.

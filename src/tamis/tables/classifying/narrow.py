@@ -15,7 +15,6 @@ if TYPE_CHECKING:  # imported where they are used: loading a model must not load
     from tamis.panel import PanelClassifier
     from tamis.primal_dual import PrimalDualClassifier
 
-__all__ = ["narrow", "narrow_centers", "narrow_datum_wise", "narrow_panel", "narrow_primal_dual"]
 
 # The outer folds that a narrowed panel would choose its head with.
 _PANEL_FOLDS = 3

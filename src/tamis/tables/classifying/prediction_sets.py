@@ -25,8 +25,6 @@ from tamis.tables.errors import InputError
 if TYPE_CHECKING:
     from tamis.guarantees.coverage import Coverage
 
-__all__ = ["SetCalibration", "check_coverage", "join_labels"]
-
 
 @dataclass(frozen=True)
 class SetCalibration:

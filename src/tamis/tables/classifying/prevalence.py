@@ -18,15 +18,6 @@ from numpy.typing import NDArray
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.errors import InputError, listed
 
-__all__ = [
-    "Prevalence",
-    "find_prevalence",
-    "percent",
-    "tell_assumed",
-    "tell_shares",
-    "why_not_likeliest",
-]
-
 # A class whose rows all have the weight 0 still has a frequency.
 _SMALLEST = 1e-9
 _TRAINING = "training"
@@ -149,8 +140,7 @@ def percent(share: float) -> str:
 def why_not_likeliest(model: TableModel, label: int, likeliest: int) -> str:
     """Why a model decides for a class that is not the most probable one that is shown.
 
-    `label`, `likeliest`: index of the predicted class, and of the most probable one. Returns
-    `reason`: what follows "decides for this class:".
+    Returns `reason`: what follows "decides for this class:".
     """
     if model.misclassification is not None:
         name, other = (str(model.classes_[c]) for c in (label, likeliest))

@@ -45,8 +45,6 @@ if TYPE_CHECKING:
     from tamis.guarantees.coverage import Coverage
     from tamis.landmarks._fitted import NearestLandmarks
 
-__all__ = ["TableClassifier"]
-
 
 def _asks(self):
     return hasattr(self.model_.estimator if hasattr(self, "model_") else self.estimator, "acquire")

@@ -18,8 +18,6 @@ from tamis.tables.columns.table import Columns
 from tamis.tables.preparing.preparation import Preparation
 from tamis.tables.preparing.table_record import read_preparation, write_preparation
 
-__all__ = ["Predicted", "Recalibration", "TableModel"]
-
 
 @dataclass(frozen=True)
 class Predicted:
@@ -157,10 +155,7 @@ class TableModel:
         return adjust(probabilities, 1.0, self.priors, priors)
 
     def predict_rows(
-        self,
-        table: Columns,
-        priors: ArrayLike | None = None,
-        prevalence: ArrayLike | None = None,
+        self, table: Columns, priors: ArrayLike | None = None, prevalence: ArrayLike | None = None
     ) -> Predicted:
         """Labels, probabilities, and the features each row was asked for.
 

@@ -19,8 +19,6 @@ from tamis.tables.columns.table import Columns
 from tamis.tables.errors import listed
 from tamis.tables.preparing.preparation import Preparation
 
-__all__ = ["Unusual", "observe"]
-
 _ROWS = 50_000
 
 

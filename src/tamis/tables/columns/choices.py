@@ -9,8 +9,6 @@ from tamis.tables.columns.coded import Coded
 from tamis.tables.columns.missing import MissingWords
 from tamis.tables.errors import InputError, counted, listed
 
-__all__ = ["enforce_choices"]
-
 
 def enforce_choices(
     name: str,
@@ -23,8 +21,7 @@ def enforce_choices(
 
     `missing`: with the declared categories, and the columns in which others are an error. `notes`:
     receives a message about the words that are read as missing. `rows`: places of the values in
-    the file, from 0; None: as they are. Returns `values`: `values` itself if nothing else stands
-    in the column.
+    the file, from 0; None: as they are.
     """
     if name not in missing.choices:
         return values

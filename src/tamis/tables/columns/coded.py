@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LONGEST_CATEGORY", "Coded", "CodedBuilder", "as_objects"]
-
-
 #: Characters of a category or a label; a longer word is text.
 LONGEST_CATEGORY = 1_000
 # Bytes of a word from which its key is made, and what mixes the two halves (the golden ratio).
@@ -31,8 +28,7 @@ class Coded:
     What is decided about words is decided once for each distinct word, so that a column of a
     million rows and three colors costs three decisions.
 
-    `codes` (n_rows,): place of each row's word among the words; -1 where it is missing. `words`:
-    distinct words, of which some may not occur.
+    `codes` (n_rows,): place of each row's word among the words; -1 where it is missing.
     """
 
     dtype = np.dtype(object)

@@ -27,8 +27,6 @@ from tamis.tables.columns.values import (
 )
 from tamis.tables.errors import InputError, as_option, listed
 
-__all__ = ["MOST_ODD", "decide_kinds", "keep_columns", "looks_like_id"]
-
 _ID_NAME = re.compile(
     r"(^|[_\W\d])(id|ids|uuid|guid|index|idx|row|rownames?|row_names?|barcode)$"
     r"|^(id|uuid|guid)[_\W]|^unnamed: \d+$|^__index_level_\d+__$",
@@ -54,12 +52,8 @@ def decide_kinds(
 ) -> tuple[Columns, dict[str, str], str | None, MissingWords]:
     """Decide the kind of each column that has no other role, and report the decisions.
 
-    `table`: columns that have no other role. `text`, `categorical`, `include`: decisions of the
-    user. `missing`: words that stand for missing values. `notes`: receives messages about the
-    decisions. `decimal`: decimal mark of words that are numbers; None: what most of them have.
-    Returns `table`: the features; `kinds`: kinds of its columns of words; `spotted`: a column that
-    identifies the rows; `missing`: with the categories that look like missing values, and how
-    numbers are written.
+    `notes`: receives messages about the decisions. `decimal`: decimal mark of words that are
+    numbers; None: what most of them have.
     """
     forced = {*text, *categorical}
     if decimal is None:

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from tamis.tables.columns.coded import Coded
 from tamis.tables.columns.values import parse_numbers, to_number
 
-__all__ = ["find_limits", "parse_limited", "parse_limits", "read_limit"]
-
 _SIGNS = ("<", ">", "≤", "≥")
 _LIMIT = re.compile(r"\s*([<>≤≥])\s*=?\s*(.*)")
 # Distinct numbers that a column with limits has at least; without them, "<30" is a category.

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from tamis.tables.columns.coded import Coded
 from tamis.tables.columns.values import to_number
 
-__all__ = ["are_shares", "as_shares", "decimal_mark", "lacks_sign", "mark_of_columns"]
-
 _COMMA_NUMBER = re.compile(r"^[-+]?\d*,\d+([eE][-+]?\d+)?$")
 # A number with commas that cannot be decimal ones.
 _THOUSANDS = re.compile(r"^[-+]?\d{1,3}(,\d{3}){2,}|^[-+]?\d{1,3},\d{3}\.\d")

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import product
 
-__all__ = ["BELOW_DETECTION", "USUAL", "MissingWords"]
-
 #: What a value below a detection limit may be read as: half of the limit, the limit, missing.
 BELOW_DETECTION = ("half", "limit", "missing")
 

@@ -10,8 +10,6 @@ from tamis.tables.columns.missing import MissingWords
 from tamis.tables.columns.values import PLACEHOLDERS
 from tamis.tables.errors import as_option, listed
 
-__all__ = ["note_left_out", "note_numeric", "note_words", "option"]
-
 
 def note_words(
     known: Mapping[str, Collection[str]],
@@ -22,9 +20,7 @@ def note_words(
 ) -> MissingWords:
     """Report words that are read as values although they could mean missing ones.
 
-    `known`: categories of columns, or classes of the labels, as `role` says; `notes`: receives the
-    messages; `hinted`: columns that need no message. Returns `MissingWords`: with these words as
-    categories of their columns.
+    `notes`: receives the messages.
     """
     kept = {name: sorted(missing.spellings.intersection(words)) for name, words in known.items()}
     kept = {name: words for name, words in kept.items() if words}
@@ -60,8 +56,7 @@ def note_left_out(
 ) -> None:
     """Report columns that are dropped, by kind: names with reasons.
 
-    `notes`: receives the messages; `is_id`: whether a name is typical of a column that identifies
-    rows, or several of them.
+    `notes`: receives the messages.
     """
     options = {"identifier": "--include", "text": "--text"}
     for kind in sorted(left_out, key="text".__ne__):  # text first

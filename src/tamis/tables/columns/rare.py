@@ -17,8 +17,6 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["FEWEST_ROWS", "Pool", "find_pool", "pool_part", "pool_parts", "unused_columns"]
-
 #: Training rows that a category has at least.
 FEWEST_ROWS = 5
 
@@ -35,9 +33,8 @@ class Pool:
 def find_pool(part: NDArray, known: Sequence[str], pool: Pool, weights: NDArray | None) -> Pool:
     """Find the rare categories among training rows.
 
-    `part` (n_rows, n_categories): one column per category, NaN where a value is missing. `known`:
-    the categories. `pool`: of the layout: categories that have no column. `weights` (n_rows,) or
-    None: whole numbers count rows; of others, those above 0 are one row each.
+    `part` (n_rows, n_categories): one column per category, NaN where a value is missing. `weights`
+    (n_rows,) or None: whole numbers count rows; of others, those above 0 are one row each.
     """
     rows = np.ones(len(part))
     if weights is not None:
@@ -57,8 +54,7 @@ def pool_part(
 ) -> NDArray | None:
     """The columns of one source with its rare categories pooled; None if nothing changes.
 
-    `part` (n_rows, n_categories); `known`: categories of the columns; `others`: frequent
-    categories that have no column: their rows are 0, too.
+    `part` (n_rows, n_categories).
     """
     is_rare = _is_rare(known, pool)
     with np.errstate(invalid="ignore"):
@@ -81,8 +77,7 @@ def pool_parts(
 ) -> Matrix:
     """A matrix with the rare categories of all sources pooled; itself if nothing changes.
 
-    `encoded` (n_rows, n_columns); `start`: first column of a category; `categories`, `others`,
-    `pools`: as in `tamis.tables.preparing.preparation.Preparation`.
+    `encoded` (n_rows, n_columns).
     """
     changed: dict[int, NDArray] = {}
     for name, known in categories.items():
@@ -117,8 +112,7 @@ def unused_columns(
     These are the columns of rare categories; and, where exactly two categories are left, the first
     one, which is then the opposite of the second. Every source keeps one column at least.
 
-    `n_columns`: of the matrix; `start`, `categories`, `pools`: as in `pool_parts`. Returns
-    `unused` (n_columns,).
+    Returns `unused` (n_columns,).
     """
     unused = np.zeros(n_columns, dtype=bool)
     for name, known in categories.items():

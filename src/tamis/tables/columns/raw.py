@@ -8,14 +8,6 @@ import numpy as np
 from tamis.tables.columns.coded import Coded
 from tamis.tables.errors import InputError, listed
 
-__all__ = [
-    "RawTable",
-    "find_column",
-    "refuse_repeated",
-    "tell_repeated",
-    "unique_names",
-]
-
 
 @dataclass
 class RawTable:

@@ -15,17 +15,9 @@ from tamis.tables.columns.sample_weights import parse_weights, scale_weights, us
 from tamis.tables.columns.spelling import hint_alike
 from tamis.tables.columns.table import Columns, Table
 from tamis.tables.columns.times import read_times
-from tamis.tables.columns.values import (
-    as_labels,
-    missing_in,
-    row_names,
-    strings,
-    without_numbers,
-)
+from tamis.tables.columns.values import as_labels, missing_in, row_names, strings, without_numbers
 from tamis.tables.columns.wishes import Wishes
 from tamis.tables.errors import InputError, counted, listed, nearest, require_names
-
-__all__ = ["Wishes", "assign_roles"]
 
 _MANY_CLASSES = 100
 _MANY_VALUES = 20
@@ -39,9 +31,7 @@ def assign_roles(
 ) -> Table:
     """Turn all columns of a file into features, labels and other roles.
 
-    `raw`: all columns of a file. `wishes`: what the user says about them. `labels`: name and
-    labels from another file, one per row. `all_weights`: of the file that these rows are a sample
-    of; None: these are all rows. Returns `Table`: features, kinds, labels and notes.
+    `all_weights`: of the file that these rows are a sample of; None: these are all rows.
     """
     notes = list(raw.notes)
     if raw.repeated:

@@ -11,8 +11,6 @@ from tamis._base import WeightSummary
 from tamis.tables.columns.values import parse_numbers
 from tamis.tables.errors import InputError, counted
 
-__all__ = ["numbers", "parse_weights", "scale_weights", "summarise_weights", "used_rows"]
-
 
 def summarise_weights(values: Any) -> WeightSummary:
     """How the weights of some rows are to be read; values that are no weights are left out."""
@@ -47,9 +45,8 @@ def scale_weights(
 ) -> NDArray[np.float64]:
     """Sample weights as they count, with a note that says how they are read.
 
-    `weights` (n_rows,). `name`: of their column. `notes`: gets the note. `whole`: of the table
-    that these rows are a sample of; None: these are all rows. Returns `weights` (n_rows,): counts,
-    or relative weights that sum to the number of those that are positive in all rows.
+    `weights` (n_rows,). `whole`: of the table that these rows are a sample of; None: these are all
+    rows. Returns `weights` (n_rows,).
     """
     whole = WeightSummary.of(weights) if whole is None else whole
     if not whole.n_rows:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["alike_pairs", "equal_pairs", "folded", "hint_alike"]
-
 # A word this much rarer than one it resembles may be a misspelling of it.
 _RARER = 0.2
 # Not between digits, where they make another number: 1.5, 1-2.
@@ -67,10 +65,7 @@ def hint_alike(word: str, rows: Mapping[str, int]) -> str:
 
 
 def alike_pairs(words: Sequence[str], rows: NDArray[np.integer]) -> list[str]:
-    """Words that are equal as in `equal_pairs`, or that differ by a letter and one is rare.
-
-    `rows`: rows of each word.
-    """
+    """Words that are equal as in `equal_pairs`, or that differ by a letter and one is rare."""
     pairs = []
     for a in range(len(words)):
         for b in range(len(words)):

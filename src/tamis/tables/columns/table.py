@@ -17,8 +17,6 @@ from scipy import sparse
 from tamis._array import Matrix, is_sparse
 from tamis.tables.columns.missing import MissingWords
 
-__all__ = ["Columns", "Table"]
-
 
 @dataclass(frozen=True)
 class Columns:

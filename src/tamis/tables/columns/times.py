@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from tamis.tables.columns.values import to_number
 from tamis.tables.errors import InputError, counted
 
-__all__ = ["are_times", "is_date", "read_times"]
-
 # Three parts (or a year and a month), then perhaps a clock and a zone; fullmatch of small letters.
 _FORM = re.compile(
     r"(\d{4}|\d\d?|[a-z]{3,9})([-/. ])(\d\d?|[a-z]{3,9})(?:\2(\d{4}|\d\d?))?"

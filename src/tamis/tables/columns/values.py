@@ -15,23 +15,6 @@ from tamis.tables.columns.coded import LONGEST_CATEGORY, Coded, as_objects
 from tamis.tables.columns.missing import MissingWords
 from tamis.tables.errors import InputError
 
-__all__ = [
-    "PLACEHOLDERS",
-    "TOO_LARGE",
-    "as_floats",
-    "as_labels",
-    "canonical",
-    "is_large_integer",
-    "is_number",
-    "match_labels",
-    "missing_in",
-    "parse_numbers",
-    "row_names",
-    "strings",
-    "to_number",
-    "without_numbers",
-]
-
 TOO_LARGE = (
     f"holds integers beyond {LARGEST_INTEGER}, which are not exact as numbers: drop it"
     " (--drop) if they are identifiers, or use --categorical"
@@ -292,11 +275,8 @@ def as_labels(
 ) -> tuple[NDArray, NDArray[np.bool_]]:
     """Convert a column to labels, and find the rows that have one.
 
-    `values` (n_rows,): numbers, booleans, or words of which some may be missing. `missing`: words
-    that stand for a missing label; None: the usual ones, unless they are evidently classes.
-    `classes`: classes of a model, which are labels whatever they look like. Returns `y` (n_rows,):
-    integers where all labels are whole numbers, booleans, floats where some are not whole, else
-    strings; `is_known` (n_rows,): False where a label is missing.
+    `values` (n_rows,). `missing`: words that stand for a missing label; None: the usual ones,
+    unless they are evidently classes. Returns `y` (n_rows,), `is_known` (n_rows,).
     """
     missing = missing or MissingWords()
     labels: Any = values if isinstance(values, Coded) else np.asarray(values)

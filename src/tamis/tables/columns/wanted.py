@@ -16,8 +16,6 @@ from tamis.tables.columns.table import Columns
 from tamis.tables.columns.values import TOO_LARGE, is_large_integer, strings
 from tamis.tables.errors import InputError, listed, nearest, quoted
 
-__all__ = ["Wanted"]
-
 # Names of columns that are less alike are not suggested: see `nearest`.
 _ALIKE = 0.7
 
@@ -33,10 +31,8 @@ def _suggest(name, names):
 class Wanted:
     """Columns that a model needs, and how they are read.
 
-    `columns`: their names. `kinds`: kinds of columns of words; all others are numbers. `extra`:
-    columns to return unchanged. `source`: name of the table in messages. `missing`: words that
-    stand for missing values. `lacking`: receives the names of absent columns; None if these are an
-    error. `shares`: columns of percents, as in `tamis.tables.columns.marks.are_shares`.
+    `extra`: columns to return unchanged. `lacking`: receives the names of absent columns; None if
+    these are an error.
     """
 
     def __init__(

@@ -6,8 +6,6 @@ from tamis.tables.columns.missing import BELOW_DETECTION, MissingWords
 from tamis.tables.columns.values import canonical
 from tamis.tables.errors import InputError
 
-__all__ = ["Wishes"]
-
 
 class Wishes:
     """What the user says about columns; see `tamis.tables.read_table`."""

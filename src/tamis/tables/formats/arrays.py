@@ -18,8 +18,6 @@ from tamis.tables.errors import InputError, listed
 from tamis.tables.formats.reader import NUMBER, FormatReader, TableSize
 from tamis.tables.formats.source import COLUMN, WORD, tell_size
 
-__all__ = ["Npy", "Npz", "checked_csr", "table_bytes"]
-
 _SOME_ROWS = 100_000
 _SPARSE_PARTS = {"format", "shape", "data"}
 _NAMES = ("feature_names", "features", "columns", "var_names")

@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 from tamis._base import LARGEST_INTEGER
 from tamis.tables.columns.limits import parse_limited
 from tamis.tables.columns.values import is_large_integer, to_number
-from tamis.tables.errors import InputError
+from tamis.tables.errors import load
 from tamis.tables.formats.text import Dialect, rows_of, split
-
-__all__ = ["Batch", "parse_words", "read_batches", "release_unused", "split_batches"]
 
 # Beyond this number of columns, whole rows are converted at once.
 _WIDE = 1_000
@@ -71,17 +69,8 @@ def read_batches(
     missing: frozenset[str],
     below_detection: str = "missing",
 ) -> Iterator[Batch]:
-    """Read some columns of a delimited file.
-
-    `dialect`: how the file is written. `numbers`, `words`: places of the columns to read as
-    numbers, and as words. `missing`: words that stand for a missing value among numbers.
-    `below_detection`: what values beyond a detection limit are read as; missing ones are odd
-    words. Yields `Batch`: numbers and words in the given order.
-    """
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise InputError("reading CSV needs pyarrow: pip install 'tamis[cli]'") from error
+    """Read some columns of a delimited file."""
+    pa = load("pyarrow", "reading CSV")
     n_done = 0
     if len(dialect.names) <= _WIDE:
         try:
@@ -231,10 +220,8 @@ def parse_words(
 ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """Convert an array of words to numbers.
 
-    `words`: null where there is nothing to convert; `missing`: words that stand for a missing
-    value; `decimal`: decimal mark; `below_detection`: as in `read_batches`. Returns `values`: NaN
-    for missing values and for words; `odd`: places of the words that are neither numbers nor
-    missing.
+    Returns `values`: NaN for missing values and for words; `odd`: places of the words that are
+    neither numbers nor missing.
     """
     import pyarrow as pa
     from pyarrow import compute

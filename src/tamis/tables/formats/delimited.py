@@ -20,8 +20,6 @@ from tamis.tables.formats.source import COLUMN, WORD
 from tamis.tables.formats.text import Dialect, sniff
 from tamis.tables.formats.transposed import read_transposed
 
-__all__ = ["Csv", "MatrixBuilder", "Tsv", "coded", "expected_rows"]
-
 # Bytes of a word in memory: a code.
 _CODE = 12
 
@@ -30,11 +28,7 @@ _BLOCK_VALUES = 1 << 22
 
 
 class MatrixBuilder:
-    """A matrix that is read in batches, with little more memory than it needs in the end.
-
-    `n_columns`: number of columns. `n_rows`: expected number of rows; memory for rows that do not
-    come is never touched.
-    """
+    """A matrix that is read in batches, with little more memory than it needs in the end."""
 
     def __init__(self, n_columns: int, n_rows: int = 0):
         self.n_rows = 0

@@ -8,12 +8,10 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 
-from tamis.tables.errors import InputError, listed
+from tamis.tables.errors import InputError, listed, load
 from tamis.tables.formats.delimited import Csv
 from tamis.tables.formats.reader import FormatReader
 from tamis.tables.formats.source import Source
-
-__all__ = ["Xlsx"]
 
 
 class Xlsx(FormatReader):
@@ -32,12 +30,7 @@ class Xlsx(FormatReader):
     def _as_csv(self):
         """Write the sheet to a temporary CSV file, row by row; messages name the Excel file."""
         source = self.source
-        try:
-            import openpyxl
-        except ImportError as error:
-            raise InputError(
-                f"reading {source.name} needs openpyxl: pip install 'tamis[excel]'"
-            ) from error
+        openpyxl = load("openpyxl", f"reading {source.name}", "tamis[excel]")
         with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
             path = Path(folder, "sheet.csv")
             with open(source.path, "rb") as file:

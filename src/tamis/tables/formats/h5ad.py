@@ -12,12 +12,10 @@ from tamis._array import Matrix
 from tamis.tables.columns.coded import as_objects
 from tamis.tables.columns.raw import RawTable, unique_names
 from tamis.tables.columns.values import as_floats, row_names
-from tamis.tables.errors import InputError, listed
+from tamis.tables.errors import InputError, listed, load
 from tamis.tables.formats.arrays import checked_csr, table_bytes
 from tamis.tables.formats.reader import FormatReader, TableSize, raw_rows
 from tamis.tables.formats.source import COLUMN, WORD, Source, readable
-
-__all__ = ["H5ad", "NotInRowsError", "open_h5ad"]
 
 # Values of a part that is read at once.
 _PART_VALUES = 20e6
@@ -93,63 +91,55 @@ class H5ad(FormatReader):
 
 def _read_all(source, layer, transpose, keep_rows):
     """Read the columns of ``obs`` as those of `side`, and their index as `ids`."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise InputError("reading h5ad needs h5py: pip install 'tamis[h5ad]'") from error
-    name = source.name
     if transpose:
-        raise InputError(f"{name}: samples are in rows in every h5ad file; omit --transpose")
-    if keep_rows is not None:
-        return _read_some(source, layer, keep_rows)
-    with h5py.File(source.path, "r") as file:
-        _refuse_other_files(file, name)
-        read = _Reader(source.budget)
-        X, var = _matrix_of(file, layer, name, read)
-        names = _index(file, var, read)
-        obs = _Frame(file["obs"], read) if "obs" in file else None
-        ids = _index(file, "obs", read)
-        side = {} if obs is None else {n: obs.column(n) for n in obs.names_of_length(X.shape[0])}
-    n_rows, n_columns = X.shape
-    if not n_rows or not n_columns:
-        raise InputError(f"{name}: the matrix is empty, of shape {X.shape}")
-    is_named = names is not None
-    names = [str(name) for name in names] if is_named else [f"x{j}" for j in range(n_columns)]
-    if len(names) != n_columns:
-        raise InputError(f"{name}: {n_columns:,} columns, but {len(names):,} names in {var}")
-    names, repeated = unique_names(names)
-    if ids is not None and len(ids) != n_rows:
-        raise InputError(f"{name}: {n_rows:,} rows, but {len(ids):,} names in obs")
-    ids = None if ids is None else row_names(ids)
-    return RawTable(X, names, side=side, ids=ids, is_named=is_named, repeated=repeated)
-
-
-def _read_some(source, layer, keep_rows):
-    """`_read_all` of some rows."""
-    with open_h5ad(source, layer) as file:
-        step = max(1, int(_PART_VALUES // max(1, file.shape[1])))
-        parts, ids = [], []
-        side: dict[str, list] = {name: [] for name in file.side}
-        for rows in gen_batches(file.shape[0], step):
-            is_kept = keep_rows(rows.start, rows.stop - rows.start, partial(file.obs, rows=rows))
-            if not is_kept.any():
-                continue
-            part = file.rows(rows)[is_kept]
-            n_bytes = 1.5 * part.data.nbytes if file.is_sparse else part.nbytes
-            source.budget.spend(n_bytes)
-            parts.append(part)
-            for name, values in side.items():
-                values.append(file.obs(name, rows)[is_kept])
-            ids.append(file.ids(rows)[is_kept] if file.has_ids else None)
-        X = sparse.csr_array(sparse.vstack(parts)) if file.is_sparse else np.vstack(parts)
+        raise InputError(
+            f"{source.name}: samples are in rows in every h5ad file; omit --transpose"
+        )
+    with open_h5ad(source, layer, in_rows=keep_rows is not None) as file:
+        if keep_rows is not None:
+            X, side, ids = _some_rows(file, source.budget, keep_rows)
+        else:
+            X, every = file.matrix(), None
+            side = {name: file.obs(name, every) for name in file.side}
+            ids = file.ids(every) if file.has_ids else None
+        n_rows, n_columns = X.shape
+        if not n_rows or not n_columns:
+            raise InputError(f"{source.name}: the matrix is empty, of shape {X.shape}")
+        if len(file.columns) != n_columns:
+            raise InputError(
+                f"{source.name}: {n_columns:,} columns, but {len(file.columns):,} names in "
+                f"{file.var}"
+            )
+        if ids is not None and len(ids) != n_rows:
+            raise InputError(f"{source.name}: {n_rows:,} rows, but {len(ids):,} names in obs")
         return RawTable(
             X,
             file.columns,
-            side={name: np.concatenate(values) for name, values in side.items()},
-            ids=np.concatenate(ids) if file.has_ids else None,
+            side=side,
+            ids=ids,
             is_named=file.names is not None,
             repeated=file.repeated,
         )
+
+
+def _some_rows(file, budget, keep_rows):
+    """The matrix, the columns of ``obs`` and the names of some rows."""
+    step = max(1, int(_PART_VALUES // max(1, file.shape[1])))
+    parts, ids = [], []
+    side: dict[str, list] = {name: [] for name in file.side}
+    for rows in gen_batches(file.shape[0], step):
+        is_kept = keep_rows(rows.start, rows.stop - rows.start, partial(file.obs, rows=rows))
+        if not is_kept.any():
+            continue
+        part = file.rows(rows)[is_kept]
+        budget.spend(1.5 * part.data.nbytes if file.is_sparse else part.nbytes)
+        parts.append(part)
+        for name, values in side.items():
+            values.append(file.obs(name, rows)[is_kept])
+        ids.append(file.ids(rows)[is_kept] if file.has_ids else None)
+    X = sparse.csr_array(sparse.vstack(parts)) if file.is_sparse else np.vstack(parts)
+    some = {name: np.concatenate(values) for name, values in side.items()}
+    return X, some, np.concatenate(ids) if file.has_ids else None
 
 
 class NotInRowsError(InputError):
@@ -157,33 +147,27 @@ class NotInRowsError(InputError):
 
 
 class open_h5ad(AbstractContextManager):
-    """An h5ad file of which rows are read from the disk.
+    """An h5ad file of which rows are read from the disk, or all of it unless `in_rows`."""
 
-    `source`, `layer`: as in `read_table`. `names`: of the columns; `repeated`: names that several
-    columns share.
-    """
-
-    def __init__(self, source: Source, layer: str | None = None) -> None:
-        try:
-            import h5py
-        except ImportError as error:
-            raise InputError("reading h5ad needs h5py: pip install 'tamis[h5ad]'") from error
+    def __init__(self, source: Source, layer: str | None = None, in_rows: bool = True) -> None:
+        h5py = load("h5py", "reading h5ad", "tamis[h5ad]")
         self._source, self._read = source, _Reader(source.budget)
         self._file = h5py.File(source.path, "r")
         _refuse_other_files(self._file, source.name)
-        place, var = _place_of(self._file, layer, source.name)
-        self._node = self._file[place]
+        self._place, self.var = _place_of(self._file, layer, source.name)
+        self._node = self._file[self._place]
         self.is_sparse = not hasattr(self._node, "shape")
         shape = self._attribute("shape") if self.is_sparse else self._node.shape
         self.shape = () if shape is None else tuple(int(n) for n in shape)
-        encoding = _text(self._attribute("encoding-type") or self._attribute("format") or "")
-        if len(self.shape) != 2 or (self.is_sparse and not encoding.startswith("csr")):
+        self._encoding = _text(self._attribute("encoding-type") or self._attribute("format") or "")
+        is_csr = len(self.shape) == 2 and (not self.is_sparse or self._encoding.startswith("csr"))
+        if in_rows and not is_csr:
             self._file.close()
             raise NotInRowsError(
-                f"{source.name}: {place} is stored as {encoding or 'unknown'!r}, of which rows "
-                "cannot be read one after the other; save it as csr"
+                f"{source.name}: {self._place} is stored as {self._encoding or 'unknown'!r}, of "
+                "which rows cannot be read one after the other; save it as csr"
             )
-        names = _index(self._file, var, self._read)
+        names = _index(self._file, self.var, self._read)
         self.names: list[str] | None = None
         self.repeated: list[str] = []
         if names is not None:
@@ -223,12 +207,12 @@ class open_h5ad(AbstractContextManager):
         """Whether rows have names."""
         return self._obs is not None and self._obs.index is not None
 
-    def obs(self, name: str, rows: slice) -> NDArray:
-        """Some rows of a column of ``obs``."""
+    def obs(self, name: str, rows: slice | None) -> NDArray:
+        """Some rows of a column of ``obs``, or all of them within the budget."""
         return self._obs.column(name, rows)
 
-    def ids(self, rows: slice) -> NDArray:
-        """Names of some rows."""
+    def ids(self, rows: slice | None) -> NDArray:
+        """Names of some rows, or of all."""
         return row_names(self.obs(self._obs.index, rows))
 
     def labels(self, target: str | None, rows: slice) -> NDArray:
@@ -243,6 +227,28 @@ class open_h5ad(AbstractContextManager):
         if any(v is None for v in values) if is_object else np.any(values != values):
             raise InputError(f"column {target!r} has missing labels; drop these rows")
         return values.astype(str) if is_object else values
+
+    def matrix(self) -> Matrix:
+        """All rows, within the budget."""
+        node, source, spend = self._node, self._source.name, self._read.budget.spend
+        if not self.is_sparse:
+            if len(self.shape) != 2:
+                raise InputError(
+                    f"{source}: {self._place} must have 2 dimensions, got {node.shape}"
+                )
+            spend(table_bytes(node.shape, node.dtype), is_all=True)
+            return as_floats(self._read(node), f"{source}: {self._place}")
+        if not self._encoding.startswith(("csr", "csc")) or not self.shape:
+            raise InputError(
+                f"{source}: {self._place} is stored as {self._encoding or 'unknown'!r}, which is "
+                "not supported"
+            )
+        spend(16 * self.shape[0] + COLUMN * self.shape[1], is_all=True)
+        make = sparse.csr_array if self._encoding.startswith("csr") else sparse.csc_array
+        parts = (self._read(node[name]) for name in ("data", "indices", "indptr"))
+        matrix = make(tuple(parts), shape=self.shape)
+        matrix.check_format(full_check=True)
+        return checked_csr(matrix)
 
     def rows(self, rows: slice) -> Matrix:
         """Some rows, as an array or a CSR array."""
@@ -307,30 +313,6 @@ def _place_of(file, layer, source):
     return place, var
 
 
-def _matrix_of(file, layer, source, read):
-    """The matrix, and the group with the names of its columns."""
-    place, var = _place_of(file, layer, source)
-    node = file[place]
-    if hasattr(node, "shape"):
-        if len(node.shape) != 2:
-            raise InputError(f"{source}: {place} must have 2 dimensions, got {node.shape}")
-        read.budget.spend(table_bytes(node.shape, node.dtype), is_all=True)
-        return as_floats(read(node), f"{source}: {place}"), var
-    encoding = _text(node.attrs.get("encoding-type", node.attrs.get("h5sparse_format", "")))
-    shape = node.attrs.get("shape", node.attrs.get("h5sparse_shape"))
-    if not encoding.startswith(("csr", "csc")) or shape is None:
-        raise InputError(
-            f"{source}: {place} is stored as {encoding or 'unknown'!r}, which is not supported"
-        )
-    n_rows, n_columns = (int(n) for n in shape)
-    read.budget.spend(16 * n_rows + COLUMN * n_columns, is_all=True)
-    make = sparse.csr_array if encoding.startswith("csr") else sparse.csc_array
-    parts = read(node["data"]), read(node["indices"]), read(node["indptr"])
-    matrix = make(parts, shape=(n_rows, n_columns))
-    matrix.check_format(full_check=True)
-    return checked_csr(matrix), var
-
-
 def _text(value):
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
@@ -342,11 +324,7 @@ def _index(file, place, read):
 
 
 class _Frame:
-    """A data frame on the disk, as written by old and new versions of anndata.
-
-    `lengths`: rows of each column that can be read; `index`: the column with the names of the
-    rows.
-    """
+    """A data frame on the disk, as written by old and new versions of anndata."""
 
     def __init__(self, node, read):
         self._node, self._read = node, read

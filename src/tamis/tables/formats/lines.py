@@ -13,8 +13,6 @@ from typing import Any
 from tamis.tables.errors import InputError
 from tamis.tables.formats.source import Source, packing_of, unpacked
 
-__all__ = ["TextLines", "Utf8Stream", "bounded_file", "unpacking"]
-
 _BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe", "utf-16"),
@@ -93,12 +91,7 @@ def unpacking(source: Source) -> float:
 
 
 class Utf8Stream(io.RawIOBase):
-    """The content of a text file as UTF-8, for pyarrow.
-
-    `file`: the unpacked content. `encoding`: its encoding. `is_blank`: whether fields are
-    separated by any run of blanks; it becomes a single one. `n_quotes`: number of double quotes
-    read so far; an odd number at the end means that one stays open.
-    """
+    """The content of a text file as UTF-8, for pyarrow."""
 
     def __init__(self, file: Any, encoding: str, is_blank: bool = False):
         self.n_quotes = 0

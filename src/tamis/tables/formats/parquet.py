@@ -9,11 +9,9 @@ import numpy as np
 from tamis._base import LARGEST_INTEGER
 from tamis.tables.columns.coded import CodedBuilder, as_objects
 from tamis.tables.columns.raw import RawTable, unique_names
-from tamis.tables.errors import EmptyTableError, InputError, listed
+from tamis.tables.errors import EmptyTableError, InputError, listed, load
 from tamis.tables.formats.reader import NUMBER, FormatReader, TableSize
 from tamis.tables.formats.source import COLUMN, WORD
-
-__all__ = ["Parquet", "table_chunks"]
 
 _CHUNK_ROWS, _CHUNK_VALUES = 1 << 16, 1 << 23
 _BUFFER = 1 << 20
@@ -62,11 +60,7 @@ def _open(path):
 
     Words stay in dictionaries, because a few long ones may stand for gigabytes of text.
     """
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError as error:
-        raise InputError("reading parquet needs pyarrow: pip install 'tamis[cli]'") from error
+    pa, parquet = (load(n, "reading parquet") for n in ("pyarrow", "pyarrow.parquet"))
     with pa.OSFile(str(path)) as opened:
         first = parquet.ParquetFile(opened)
         words = [field.name for field in first.schema_arrow if _kind(field.type) == "word"]
@@ -319,10 +313,7 @@ def _numeric_batches(source):
 
 def table_chunks(table: Any, wishes: Any) -> tuple[list[str], Callable[[], Iterator[tuple]]]:
     """`FormatReader.chunks` of an object with an Arrow stream."""
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise InputError("reading Arrow data needs pyarrow: pip install 'tamis[cli]'") from error
+    pa = load("pyarrow", "reading Arrow data")
     # A reader can be read only once, so that it is kept; others give a new stream each time.
     once = table if isinstance(table, pa.RecordBatchReader) else None
     schema = once.schema if once else pa.RecordBatchReader.from_stream(table).schema

@@ -15,7 +15,6 @@ from tamis.tables.formats.source import Source, readable
 if TYPE_CHECKING:
     from tamis.tables.formats.sampling import KeepRows
 
-__all__ = ["NUMBER", "FormatReader", "TableSize", "raw_rows"]
 
 #: Bytes of a number in memory.
 NUMBER = 8

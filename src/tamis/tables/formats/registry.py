@@ -14,8 +14,6 @@ from tamis.tables.formats.reader import FormatReader
 from tamis.tables.formats.source import Source, readable
 from tamis.tables.formats.svmlight import Svmlight
 
-__all__ = ["FORMATS", "open_reader"]
-
 _READERS: tuple[type[FormatReader], ...] = (Csv, Tsv, Xlsx, Svmlight, Npz, Npy, Parquet, H5ad)
 FORMATS = {reader.format: reader for reader in _READERS}
 _PACKED = (".gz", ".bz2", ".zst")

@@ -35,8 +35,6 @@ from tamis.tables.columns.missing import MissingWords
 from tamis.tables.columns.sample_weights import numbers, summarise_weights
 from tamis.tables.columns.values import missing_in, strings
 
-__all__ = ["KeptRows", "RowSample", "SampleSurvey", "Sketch", "hash_words"]
-
 #: Called with the place of the first row, the number of rows, and a function that returns the
 #: values of a column by its name; returns which rows to read.
 KeepRows = Callable[[int, int, Callable[[str], Any]], NDArray[np.bool_]]

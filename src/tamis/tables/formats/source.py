@@ -13,21 +13,7 @@ from os import R_OK, PathLike, access
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from tamis.tables.errors import InputError, NotEnoughMemory, is_about_memory
-
-__all__ = [
-    "COLUMN",
-    "WORD",
-    "Budget",
-    "Source",
-    "available_memory",
-    "check_path",
-    "packing_of",
-    "parse_size",
-    "readable",
-    "tell_size",
-    "unpacked",
-]
+from tamis.tables.errors import InputError, NotEnoughMemory, is_about_memory, load
 
 _MAGIC_OF_PACKING = {"gzip": b"\x1f\x8b", "bz2": b"BZh", "zstd": b"\x28\xb5\x2f\xfd"}
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z\d+.-]+://")
@@ -45,9 +31,7 @@ _USUAL_MEMORY = 8 * 2**30
 class Budget:
     """Bytes of memory that a table may use.
 
-    `source`: name of the table in messages. `limit`: bytes; None: half of the memory that is
-    available to this process. `limit`: bytes; `spent`: bytes used so far; `longest_line`: largest
-    number of bytes in a line of text.
+    `limit`: bytes; None: half of the memory that is available to this process.
     """
 
     def __init__(self, source: str, limit: int | None = None):
@@ -211,8 +195,7 @@ def _similar(path):
 class Source:
     """A file to read: its path, its format, and the memory that its table may take.
 
-    `max_size`: bytes of memory; None: half of what is available. `path`: the file, which exists;
-    `name`: its name, for messages; `formats`: all formats, for messages.
+    `max_size`: bytes of memory; None: half of what is available.
     """
 
     def __init__(
@@ -248,10 +231,7 @@ def unpacked(file: IO[bytes], packing: str | None) -> Any:
     if packing == "bz2":
         return bz2.BZ2File(file)
     if packing == "zstd":
-        try:
-            import pyarrow as pa
-        except ImportError as error:
-            raise InputError("reading .zst needs pyarrow: pip install 'tamis[cli]'") from error
+        pa = load("pyarrow", "reading .zst")
         return pa.CompressedInputStream(pa.PythonFile(_Borrowed(file), "r"), "zstd")
     return file
 

@@ -15,8 +15,6 @@ from tamis.tables.errors import EmptyTableError, InputError, listed
 from tamis.tables.formats.lines import bounded_file, unpacking
 from tamis.tables.formats.reader import NUMBER, FormatReader, TableSize
 
-__all__ = ["Svmlight"]
-
 _MANY_COLUMNS = 1_000_000
 _SOME_ROWS = 10_000
 _LINE = re.compile(r"^[-+]?[\d.]+([eE][-+]?\d+)?(\s+qid:\d+)?(\s+\d+:[-+\d.eE]+)+\s*(#.*)?$")

@@ -14,8 +14,6 @@ from tamis.tables.columns.coded import Coded
 from tamis.tables.columns.missing import MissingWords
 from tamis.tables.columns.table import Columns, Table
 
-__all__ = ["as_text", "from_text", "read_arrays", "write_arrays"]
-
 _OF_ROWS = ("y", "ids", "groups", "batches", "weights", "times", "places")
 
 

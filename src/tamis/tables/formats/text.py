@@ -15,8 +15,6 @@ from tamis.tables.errors import InputError
 from tamis.tables.formats.lines import TextLines
 from tamis.tables.formats.source import Source
 
-__all__ = ["Dialect", "records", "rows_of", "sniff", "split"]
-
 _DELIMITERS = ("\t", ";", "|", ",")
 _SAMPLE_LINES = 100
 _SAMPLE_CHARACTERS = 1_000_000
@@ -202,9 +200,7 @@ def sniff(
 ) -> Dialect:
     """Detect how a delimited file is written.
 
-    `source`: the file. `delimiter`, `encoding`: as given by the user; None: detected. `expected`:
-    names of which some are in the header, if known. `decimal`: decimal mark if the first rows do
-    not show it.
+    `delimiter`, `encoding`: as given by the user; None: detected.
     """
     if delimiter is not None:
         delimiter = {"tab": "\t", "\\t": "\t", "space": " "}.get(delimiter, delimiter)

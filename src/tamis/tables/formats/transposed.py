@@ -8,12 +8,10 @@ from tamis._base import LARGEST_INTEGER
 from tamis.tables.columns.coded import Coded, as_objects
 from tamis.tables.columns.raw import RawTable, tell_repeated, unique_names
 from tamis.tables.columns.values import is_large_integer
-from tamis.tables.errors import EmptyTableError, InputError
+from tamis.tables.errors import EmptyTableError, InputError, load
 from tamis.tables.formats.batches import parse_words, split_batches
 from tamis.tables.formats.source import COLUMN, Source
 from tamis.tables.formats.text import Dialect
-
-__all__ = ["read_transposed"]
 
 
 def read_transposed(
@@ -23,16 +21,8 @@ def read_transposed(
     as_written: Collection[str | int],
     drop: Collection[str],
 ) -> RawTable:
-    """Read a file with one feature per row; a feature that holds a word is not numeric.
-
-    `missing`: words that stand for a missing value among numbers; `as_written`: features to read
-    as words, even if they look like numbers; `drop`: columns of the file that are not samples,
-    such as a description of the features. Returns `RawTable`: features in columns.
-    """
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise InputError("reading CSV needs pyarrow: pip install 'tamis[cli]'") from error
+    """Read a file with one feature per row; a feature that holds a word is not numeric."""
+    pa = load("pyarrow", "reading CSV")
     samples = dialect.names[1:]
     keep = [j for j, name in enumerate(samples, 1) if name not in drop]
     if not keep:

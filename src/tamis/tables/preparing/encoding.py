@@ -13,8 +13,6 @@ from tamis.tables.columns.coded import Coded
 from tamis.tables.columns.rare import Pool
 from tamis.tables.columns.table import Columns
 
-__all__ = ["dummies", "narrow", "numeric_part"]
-
 
 def narrow(X: sparse.csr_array) -> sparse.csr_array:
     """The same CSR array with 32-bit indices if they suffice: some solvers need them."""

@@ -17,8 +17,6 @@ from tamis.tables.preparing.encoding import narrow
 from tamis.tables.preparing.preparation import Preparation
 from tamis.tables.preparing.words import TextColumns, find_words
 
-__all__ = ["choose_categories", "lay_out", "make_layout", "missing_columns"]
-
 # Only the most frequent categories have a column.
 _N_CATEGORIES = 50
 
@@ -44,11 +42,7 @@ def make_layout(
     groups: Mapping[str, str] | None,
     missing: MissingWords | None,
 ) -> Preparation:
-    """The layout of a table, given the rows of the categories of each column.
-
-    `table`: names of the numbers; whether they are sparse. `counts`: for each column of
-    categories. `groups`, `missing`: as in `lay_out`.
-    """
+    """The layout of a table, given the rows of the categories of each column."""
     missing = missing or MissingWords()
     categories, others, pools = {}, {}, {}
     for name, rows in counts.items():

@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from tamis._array import Matrix, is_sparse
 from tamis._base import weighted_median
 
-__all__ = ["medians"]
-
 
 def medians(part: Matrix, weights: NDArray | None = None) -> NDArray[np.float64]:
     """Weighted medians of the columns, NaN left out; 0 for a column without any value."""

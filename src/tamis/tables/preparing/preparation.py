@@ -29,8 +29,6 @@ from tamis.tables.preparing.encoding import dummies, narrow, numeric_part
 from tamis.tables.preparing.medians import medians
 from tamis.tables.preparing.words import TextColumns, count_words
 
-__all__ = ["Preparation"]
-
 # Categories that are named one by one.
 _MOST_NAMED = 3
 

@@ -26,8 +26,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bracket", "find_medians", "first_brackets"]
-
 _PARTS = 256
 _TOP = np.uint64(1 << 63)
 _LAST = 2**64 - 1
@@ -158,8 +156,7 @@ def _value_of(key):
 def first_brackets(sample: NDArray, most: int) -> list[Bracket]:
     """Where the medians of all rows are expected.
 
-    `sample` (n_sample, n_columns): values of a random sample of the rows, NaN where missing;
-    `most`: largest number of values of a column to collect on a pass.
+    `sample` (n_sample, n_columns): values of a random sample of the rows, NaN where missing.
     """
     brackets = []
     for column in sample.T:
@@ -176,8 +173,7 @@ def first_brackets(sample: NDArray, most: int) -> list[Bracket]:
 def find_medians(run: Run, brackets: list[Bracket]) -> NDArray[np.float64]:
     """Medians of columns; 0 for a column without any value.
 
-    `run`: makes a pass over the columns of the brackets whose places it is given; see `Run`.
-    `brackets`: one per column. Returns `medians` (n_columns,).
+    Returns `medians` (n_columns,).
     """
     medians = np.zeros(len(brackets))
     left = dict(enumerate(brackets))

@@ -31,8 +31,6 @@ from tamis.tables.preparing.streamed_medians import find_medians, first_brackets
 from tamis.tables.preparing.words import TextColumns, words_in_rows
 from tamis.tables.reading.row_stream import RowChunk, RowStream
 
-__all__ = ["ColumnSurvey", "hash_table", "lay_out_columns", "learn_rows", "survey_columns"]
-
 _MOST_WORDS = 2_000_000
 # Distinct rows up to which copies are counted exactly.
 _COUNTED_ROWS = 200_000
@@ -113,11 +111,7 @@ def survey_columns(
     ngrams: tuple[int, int] = (1, 1),
     ignored: Sequence[str] = (),
 ) -> ColumnSurvey:
-    """Look at the columns of all rows, in one pass.
-
-    `vectorizer`, `ngrams`: as in `lay_out`; `ignored`: columns in which copies of a row may
-    differ.
-    """
+    """Look at the columns of all rows, in one pass."""
     look = partial(
         _look,
         kinds=stream.kinds,
@@ -167,9 +161,7 @@ def lay_out_columns(
 ) -> tuple[Preparation, Matrix]:
     """The layout that `lay_out` would make of all rows, and the matrix of some of them.
 
-    `survey`: of all rows; `table`: some of the rows; `kinds`, `groups`, `vectorizer`, `ngrams`,
-    `missing`: as in `lay_out`. Returns `preparation`: with nothing learned yet; `encoded` (n_rows,
-    n_columns).
+    Returns `encoded` (n_rows, n_columns).
     """
     texts = {}
     for name in table.others:
@@ -204,16 +196,11 @@ class _Sums:
 
 
 def learn_rows(
-    stream: RowStream,
-    preparation: Preparation,
-    encoded: Matrix,
-    columns: NDArray,
-    ranges: NDArray,
+    stream: RowStream, preparation: Preparation, encoded: Matrix, columns: NDArray, ranges: NDArray
 ) -> Preparation:
     """Learn from all rows what replaces missing values, and how rare words are.
 
-    `preparation`: the layout; `encoded` (n_sample, n_columns): the rows of the sample; `columns`:
-    columns of the matrix that need a replacement; `ranges` (n_numbers, 2): of all rows.
+    `encoded` (n_sample, n_columns), `ranges` (n_numbers, 2).
     """
     fill = np.zeros(preparation.n_columns)
     numbers = columns[columns < len(preparation.numbers)]

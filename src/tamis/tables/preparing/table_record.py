@@ -17,8 +17,6 @@ from tamis.tables.columns.rare import Pool
 from tamis.tables.preparing.preparation import Preparation
 from tamis.tables.preparing.words import N_HASHED, VECTORIZERS, TextColumns
 
-__all__ = ["read_preparation", "write_preparation"]
-
 _LONGEST_SEQUENCE = 100
 # What rare and new categories count as.
 _OTHER, _MISSING = "other", "missing"

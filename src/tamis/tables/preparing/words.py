@@ -11,8 +11,6 @@ from scipy import sparse
 
 from tamis._array import Matrix
 
-__all__ = ["N_HASHED", "VECTORIZERS", "TextColumns", "count_words", "find_words", "words_in_rows"]
-
 VECTORIZERS = ("counts", "tfidf", "hashing")
 # Columns of hashed words.
 N_HASHED = 2**18

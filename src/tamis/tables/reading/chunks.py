@@ -21,8 +21,6 @@ from tamis.tables.errors import InputError, listed
 from tamis.tables.formats.parquet import table_chunks
 from tamis.tables.formats.registry import FORMATS, open_reader
 
-__all__ = ["Chunks", "read_chunks"]
-
 # Bytes of a chunk of dense rows.
 _CHUNK_BYTES = 64e6
 _SPARSE_ROWS = 50_000

@@ -28,8 +28,6 @@ from tamis.tables.columns.values import strings
 from tamis.tables.columns.wanted import Wanted
 from tamis.tables.errors import InputError, listed
 
-__all__ = ["as_raw", "as_table", "is_frame", "read_columns"]
-
 # What can be done with a table on a cluster.
 _ELSEWHERE = (
     ", write the rows to a parquet file (`tamis fit` and `tamis predict` read some rows at a time)"
@@ -54,10 +52,7 @@ def _is_anndata(X):
 
 
 def as_raw(X: Any) -> RawTable:
-    """All columns of data in memory, before any of them has a role.
-
-    `X`: one row per sample.
-    """
+    """All columns of data in memory, before any of them has a role."""
     if _is_anndata(X):
         return _from_anndata(X)
     if is_frame(X):
@@ -242,10 +237,7 @@ def as_table(
     """Make a table from data in memory, and find the library of its frame.
 
     `y`, `groups`, `batches`, `weights`, `time` (n_rows,), str or None: values, or the name of a
-    column; `subgroups` (n_rows,), or sequence of str: values by name, or names of columns;
-    `wishes`: what the user says about columns: `text`, `categorical`, `drop`, `include`,
-    `missing`, `below_detection`. Returns `table`; `backend`: pandas, polars or pyarrow; None for
-    other data.
+    column. `subgroups` (n_rows,), or sequence of str.
     """
     roles = {"target": y, "groups": groups, "batch": batches, "weights": weights, "time": time}
     if isinstance(X, Table):

@@ -16,7 +16,6 @@ from tamis.tables.reading.targets import read_labels
 if TYPE_CHECKING:
     from tamis.tables.formats.sampling import KeepRows
 
-__all__ = ["read_for_command", "read_raw", "read_table"]
 
 _P = ParamSpec("_P")
 
@@ -218,14 +217,7 @@ def read_raw(
     max_size: int | None = None,
     keep_rows: "KeepRows | None" = None,
 ) -> RawTable:
-    """Read all columns of a file of any format.
-
-    `path`: the file. `format`, `delimiter`, `encoding`, `layer`, `sheet`, `transpose`, `max_size`,
-    `keep_rows`: as in `read_table`. `as_written`: columns to read as words, even if they look like
-    numbers: labels, names of rows. `drop`: columns that are not samples, if features are in rows.
-    `missing`: words that stand for a missing value among numbers; in columns of words they are
-    kept. Returns `RawTable`: the columns.
-    """
+    """Read all columns of a file of any format."""
     written = {"delimiter": delimiter, "encoding": encoding, "layer": layer, "sheet": sheet}
     reader = open_reader(path, format, max_size, transpose=transpose, **written)
     return reader.read(keep_rows, as_written=as_written, drop=drop, missing=missing)

@@ -26,18 +26,13 @@ from tamis.tables.formats.reader import FormatReader
 from tamis.tables.formats.sampling import MOST_LABELS, RowSample, SampleSurvey
 from tamis.tables.reading.rows import read_rows
 
-__all__ = ["Header", "RowChunk", "RowStream", "read_header", "survey_rows", "why_not"]
-
 # Numbers of a chunk.
 _CHUNK_VALUES = 1_000_000
 _READING = ("format", "delimiter", "encoding", "layer")
 
 
 def why_not(reader: FormatReader, options: Mapping[str, Any]) -> str | None:
-    """Why a file cannot be read some rows at a time; None if it can.
-
-    `options`: of `read_table`.
-    """
+    """Why a file cannot be read some rows at a time; None if it can."""
     if not reader.can_stream:
         return f"{reader.format} files are read as a whole; save the table as CSV or parquet"
     if options.get("transpose"):
@@ -83,10 +78,7 @@ def read_header(reader: FormatReader, options: Mapping[str, Any]) -> Header:
 def survey_rows(
     path: str | PathLike, options: Mapping[str, Any], header: Header, size: int, seed: int
 ) -> SampleSurvey:
-    """Read labels, groups and weights of all rows.
-
-    `options`: of `read_table`; `size`: rows that the sample may have.
-    """
+    """Read labels, groups and weights of all rows."""
     words = options.get("missing_values")
     survey = SampleSurvey(size, seed, MissingWords(None if words is None else list(words)))
     roles = header.target, header.groups, header.weights

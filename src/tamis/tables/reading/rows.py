@@ -12,8 +12,6 @@ from tamis.tables.errors import EmptyTableError, InputError
 from tamis.tables.formats.registry import open_reader
 from tamis.tables.formats.source import readable
 
-__all__ = ["read_rows"]
-
 
 def read_rows(
     path: str | PathLike,

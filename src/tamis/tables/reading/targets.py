@@ -12,8 +12,6 @@ from tamis.tables.formats.registry import open_reader
 from tamis.tables.formats.source import WORD, readable
 from tamis.tables.formats.text import records, sniff, split
 
-__all__ = ["read_labels"]
-
 
 def read_labels(
     path: str | PathLike,
@@ -27,13 +25,8 @@ def read_labels(
 ) -> tuple[str, NDArray, str | None]:
     """Read the labels of the rows of a table from a separate file.
 
-    `path`: a delimited file: names of rows and labels, or one label per line in the order of the
-    rows. `raw`: the table. `target`: column of the labels, if there are several columns.
-    `id_column`: column of `raw` that holds the names of its rows. `encoding`: encoding of the
-    file. `notes`: receives a message about labels without a row. `max_size`: bytes of memory that
-    the labels may use; None: half of what is available. Returns `name`: name of the labels;
-    `labels` (n_rows,): one per row, as written; `used_id`: column of `raw` whose names were
-    matched.
+    `notes`: receives a message about labels without a row. `max_size`: bytes of memory that the
+    labels may use; None: half of what is available. Returns `labels` (n_rows,).
     """
     source = open_reader(path, "csv", max_size).source
     rows = []
