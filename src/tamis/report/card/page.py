@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import tamis
+from tamis.paths.folds import tell_folds
 from tamis.report.card.card import Card
 from tamis.report.card.run import CardScores
-from tamis.report.page.words import tell_folds
 from tamis.report.questionnaire.page import asset, fill, security_policy, with_its_number
 from tamis.tables.classifying.decision_limit import limit_at
 from tamis.tables.classifying.prevalence import percent, why_not_likeliest

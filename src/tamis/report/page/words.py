@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tamis.comparison.checks.result import chance_level
 from tamis.comparison.choosing.decisions import is_doubtful, only_class, what_is_best
 from tamis.comparison.methods.naming import name_head
+from tamis.paths.folds import tell_folds
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
@@ -37,14 +38,6 @@ def count(value: float) -> str:
 def plural(n: float, word: str) -> str:
     """A number with its noun."""
     return f"{count(n)} {word}{'' if count(n) == '1' else 's'}"
-
-
-def tell_folds(n_folds: int, n_repeats: int) -> str:
-    """How a cross-validation splits the rows."""
-    told = f"{n_folds} folds"
-    if n_repeats > 1:
-        told += f", repeated {'twice' if n_repeats == 2 else f'{n_repeats} times'}"
-    return told
 
 
 def short(value: float | None) -> str:
