@@ -94,7 +94,7 @@ def test_probabilities_without_answers_are_those_of_a_typical_row(described, ans
     folder, _ = described
     answers("?", "?", "?", "?")
     _, out, _ = tamis("ask", folder)
-    typical = r"A typical row \(medians and most frequent answers\): (.+)\n"
+    typical = r"A typical case \(medians and most frequent answers\): (.+)\n"
     first = re.search(typical, out)[1]
     assert f"   {first}\n" in out
     assert out.endswith("Nothing was answered, so there is no decision.\n")

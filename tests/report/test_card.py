@@ -134,6 +134,9 @@ def test_counts_and_constant_columns_are_cut_where_they_can_be():
     assert counts.texts[0] == "below 1" and len(counts.cuts) >= 1
     assert (counts.assign(values)[:70] == 0).all() and (counts.assign(values)[70:] > 0).all()
     assert make_levels(field, np.zeros((50, 1))).texts == ["any value"]
+    number = make_levels(Field("n", "number", [0], [0.0], low=0.0), np.arange(40.0)[:, None] // 10)
+    assert number.texts == ["0", "1", "2", "3 or more"]
+    assert number.merged(np.array([0, 0, 2, 2])) == [("0 to 1", 0), ("2 or more", 2)]
     rare = Field("c", "choice", [0, 1], [1.0, 0.0], categories=["a", "b"], choices=["a", "b", "z"])
     dummies = np.repeat([[1.0, 0.0], [0.0, 1.0]], [97, 3], axis=0)
     levels = make_levels(rare, dummies)
@@ -188,7 +191,7 @@ def test_the_card_is_cross_validated_with_its_model(run):
     model = comparison.table_model(comparison.find("centers", 3))
     experiment = find_experiment(data, options, model)
     scores = score_card(experiment, "ill")
-    assert scores.n_folds == 3
+    assert (scores.n_folds, scores.n_repeats) == (3, 1)
     # The model's out-of-fold probabilities are those of the run itself.
     result = comparison.result("centers")
     shares = result.probabilities[experiment.place].reshape(-1, 200, 2)[0]
@@ -223,10 +226,10 @@ def test_the_scores_of_a_card_are_of_the_decisions_of_the_saved_model(run, asked
     )
     card = make_card(model, data.columns, data.y, positive="ill")
     told = re.search(
-        r"decides for ill at a risk of ([\d.]+) % or more, which is from (\d+) points on: (.*)\.",
+        r"(\d+) points or more: counted as ill \(risk (?:of|above the average of) ([\d.]+)\u00a0%",
         make_card_page(card, scores),
     )
-    limit, points = float(told[1]) / 100, int(told[2])
+    points, limit = int(told[1]), float(told[2]) / 100
     assert card.risk(points - 1) < limit + 5e-3 and card.risk(points) > limit - 5e-3
 
 
@@ -234,7 +237,7 @@ def test_the_limit_of_a_card_moves_with_the_prevalence_unless_it_is_a_cost(card)
     model, prevalence = card.model, find_prevalence(card.model, {"ill": 0.02})
     assert limit_at(model, 0, card.prevalence) == pytest.approx(card.prevalence)
     assert limit_at(model, 0, 0.02) == pytest.approx(0.02)
-    points = [one.split(" points on")[0].rsplit(" ", 1)[1] for one in
+    points = [one.split(" points or more")[0].rsplit(">", 1)[1] for one in
               (make_card_page(card), make_card_page(card.at(prevalence)))]  # fmt: skip
     assert points[0] == points[1]  # the same rows are called ill
     costs = np.array([[0.0, 9.0], [1.0, 0.0]])

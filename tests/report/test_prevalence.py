@@ -216,18 +216,25 @@ def test_the_card_states_its_prevalence_and_moves_with_it():
     usual = make_card(model(), table, y, positive="ill")
     share = (y == "ill").mean()
     assert usual.prevalence == pytest.approx(share)
-    assert f"{100 * share:.3g} % are ill, as in training" in make_card_page(usual)
+    assert f"{100 * share:.3g}\u00a0% are ill, as in training" in make_card_page(usual)
     rarer = make_card(
         model(), table, y, positive="ill", prevalence=find_prevalence(model(), {"ill": 0.02})
     )
     page = make_card_page(rarer)
-    assert "2 % are ill" in page and "as in training" not in page
+    assert "2\u00a0% are ill" in page and "as in training" not in page
     assert_allclose(rarer.risk(3), rebase(usual.risk([3]), share, 0.02)[0])
 
 
 def test_the_page_of_questions_states_the_prevalence():
     form = make_form(Questionnaire(model(), prevalence=0.02))
     assert form["prevalence"] == "Probabilities hold where 2 % are ill, as stated."
+
+
+def test_only_the_report_explains_sampling_by_class():
+    shown = find_prevalence(model())
+    assert "case-control" not in shown.sentence(on_page=True)
+    assert make_content(comparison())["prevalence"].endswith(shown.caution)
+    assert "case-control" in shown.caution and not find_prevalence(model(), 0.02).caution
 
 
 def test_the_report_states_the_prevalence_and_explains_the_example():

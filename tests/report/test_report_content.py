@@ -301,6 +301,12 @@ def test_a_percent_sign_stays_on_the_line_of_its_number(content):
     assert "\u00a0%" in page and not re.search(r"\d %", page)
 
 
+def test_proportions_of_categories_are_percentages(content):
+    (plot,) = [f["plot"] for f in content["panel"]["features"] if f["plot"]["kind"] == "shares"]
+    page = render(content, NO_PICTURES)
+    assert all(f"<td>{100 * share:.0f}\u00a0%</td>" in page for share in plot["rows"][0])
+
+
 def test_missing_values_and_odd_names_are_told(content):
     assert content["data"]["missing"]["worst"] == [["dose", 9, pytest.approx(0.1)]]
     text = json.dumps(content, ensure_ascii=False)
@@ -546,6 +552,17 @@ def test_comparisons_say_what_the_decisions_are_and_which_models_are_meant():
     best = "worse than the best model that may be recommended (upper 95 % limit, deciding by "
     details = " ".join(recommend(metrics, found)["details"])
     assert f"{best}expected cost)" in details and "both deciding by probability)" in details
+
+
+@pytest.mark.parametrize(
+    ("gap", "told"),
+    [(3e-15, "optimal to 3e-15; there is nothing to do."), (0.02, "proven optimal to 0.02 only.")],
+)
+def test_the_certificate_begins_with_what_it_means(content, gap, told):
+    proof = {"objective": 166.0, "gap": 1e-12, "relative_gap": gap, "tol": 1e-3}
+    family = {"questions": None, "landmarks": None, "certificate": proof}
+    page = render(content | {"family": family}, NO_PICTURES)
+    assert f"{told}</p>\n<details><summary>The proof</summary>" in page
 
 
 def test_promises_of_calibration_rows_are_on_the_page():

@@ -25,6 +25,7 @@ __all__ = [
     "leave_one_batch_out",
     "make_folds",
     "merge_groups",
+    "tell_folds",
 ]
 
 # Dealing out fewer rows takes Python a fifth of a second at most.
@@ -163,3 +164,11 @@ def merge_groups(*groups: NDArray | None) -> NDArray | None:
     n_nodes = first + given[1].max() + 1
     edges = coo_array((np.ones(given[0].size), (given[0], first + given[1])), (n_nodes, n_nodes))
     return connected_components(edges, directed=False)[1][given[0]].astype(np.int64)
+
+
+def tell_folds(n_folds: int, n_repeats: int) -> str:
+    """How a cross-validation splits the rows."""
+    told = f"{n_folds} folds"
+    if n_repeats > 1:
+        told += f", repeated {'twice' if n_repeats == 2 else f'{n_repeats} times'}"
+    return told

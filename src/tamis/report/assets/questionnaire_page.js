@@ -4,8 +4,8 @@ function startPage(form) {
   const get = id => document.getElementById(id);
   const percent = share => {
     const text = (100 * share).toFixed(share < 0.0995 || share > 0.9005 ? 1 : 0);
-    if (share < 1 && text === "100.0") return "> 99.9 %";
-    return share > 0 && text === "0.0" ? "< 0.1 %" : `${text} %`;
+    if (share < 1 && text === "100.0") return ">\u00a099.9\u00a0%";
+    return share > 0 && text === "0.0" ? "<\u00a00.1\u00a0%" : `${text}\u00a0%`;
   };
   let talk, confirmed, id, sent;
 
@@ -102,7 +102,7 @@ function startPage(form) {
     get("fields").replaceChildren();
     if (question !== null) {
       const n = talk.history.length + 1;
-      get("count").textContent = `Question ${n} of at most ${form.questions.length}`;
+      get("count").textContent = `Question ${n} (at most ${form.questions.length})`;
       if (question.fields.length > 1) {
         const text = `${question.name}: leave empty what is not available`;
         get("fields").append(element("p", text, { class: "faint" }));

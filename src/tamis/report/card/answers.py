@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +15,8 @@ from tamis.report.questionnaire.fields import Field
 _MOST_RANGES, _FEWEST_ROWS, _SMALLEST_SHARE = 4, 5, 0.05
 # How far from a quartile a rounder number may be, as a share of the rows.
 _NEAR = 0.03
+# Few whole numbers are counts or grades: nothing lies between them.
+_FEW_VALUES = 20
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,9 @@ def _either(rest):
 def _of_numbers(field, ordered, fewest, sign):
     cuts: list[float] = []
     start, n = 0, ordered.size
+    values = np.unique(ordered)
+    if field.kind == "number" and values.size <= _FEW_VALUES and (values == values.round()).all():
+        field = replace(field, kind="integer")
     for k in range(1, _MOST_RANGES):
         # A round number near the quartile; rows with the same value stay together.
         near = [round(n * (k / _MOST_RANGES + side * _NEAR)) for side in (-1, 0, 1)]
@@ -157,6 +162,9 @@ def _tell(field, cuts):
     if not cuts:
         return ["any value"]
     texts = [f"below {cuts[0]:.12g}{unit}"]
+    if whole and field.low == 0:
+        last = math.ceil(cuts[0]) - 1
+        texts = [f"0 to {last}{unit}" if last else f"0{unit}"]
     for low, high in pairwise(cuts):
         if whole:
             last = math.ceil(high) - 1

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 import tamis
+from tamis.paths.folds import tell_folds
 from tamis.report.card.card import Card
 from tamis.report.card.run import CardScores
-from tamis.report.questionnaire.page import asset, fill, security_policy
+from tamis.report.questionnaire.page import asset, fill, security_policy, with_its_number
 from tamis.tables.classifying.decision_limit import limit_at
 from tamis.tables.classifying.prevalence import percent, why_not_likeliest
 
@@ -24,7 +25,7 @@ def make_card_page(
 ) -> str:
     """The card as a page, with its style inside."""
     style, pairs = asset("card.css"), list(zip(card.levels, card.points, strict=True))
-    return fill(
+    page = fill(
         "card.html",
         card=card,
         pairs=pairs,
@@ -35,9 +36,11 @@ def make_card_page(
         steps=_steps(card),
         decides=_decides(card),
         scores=scores,
+        folds=scores and tell_folds(scores.n_folds, scores.n_repeats),
         digest=digest or "without a digest",
         version=tamis.__version__,
     )
+    return with_its_number(page)
 
 
 def _steps(card):
@@ -73,7 +76,7 @@ def _percent(share):
 
 
 def _decides(card):
-    """From how many points on the model's decision is for the class, and why there."""
+    """From how many points on a case counts as one of the class, and why there."""
     model = card.model
     at = int(np.flatnonzero(model.classes_ == card.positive)[0])
     limit = limit_at(model, at, card.prevalence)
@@ -85,11 +88,11 @@ def _decides(card):
         )
     risks = card.risk(np.arange(card.largest + 1))
     reached = np.flatnonzero(risks >= limit)
-    points = "more than any sum of points"
+    told = f"Not counted as {card.positive} at any sum of points"
     if reached.size:
-        points = f"from {reached[0]} points on" if reached[0] else "whatever the points"
-    other = 1 - at if model.classes_.size == 2 else at
-    return (
-        f"The model decides for {card.positive} at a risk of {percent(limit)} or more, which is "
-        f"{points}: {why_not_likeliest(model, at, other)}."
-    )
+        points = f"{reached[0]} points or more" if reached[0] else "Any sum of points"
+        told = f"{points}: counted as {card.positive}"
+    if np.ptp(model.priors) < 1e-9 and math.isclose(limit, card.prevalence):
+        return f"{told} (risk above the average of {percent(limit)})."
+    why = why_not_likeliest(model, at, 1 - at if model.classes_.size == 2 else at)
+    return f"{told} (risk of {percent(limit)} or more: {why})."

@@ -49,7 +49,8 @@ class CardScores:
     # classes, from the share of the class in training on, unless it has a threshold.
     card_accuracy: float
     model_accuracy: float
-    n_folds: int  # folds times repeats
+    n_folds: int
+    n_repeats: int
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ def score_card(experiment: Experiment, positive: Any) -> CardScores:
         model_interval=intervals[1],
         card_accuracy=accuracies[0],
         model_accuracy=accuracies[1],
-        n_folds=len(folds),
+        n_folds=len(folds) // shape[0],
+        n_repeats=shape[0],
     )
 
 

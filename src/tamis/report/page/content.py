@@ -90,7 +90,7 @@ def make_content(
         "methods": _methods(metrics),
         "rule": rule_of_choice(metrics),
         "about": about,
-        "prevalence": shown.sentence(on_page=True),
+        "prevalence": f"{shown.sentence(on_page=True)} {shown.caution}".strip(),
         "example": worked_example(comparison, model, shown),
         "model": describe_model(model, include_rows),
         "reproduce": {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from functools import cache, partial
 from os import PathLike
@@ -18,7 +17,7 @@ from tamis.models.files import write_atomically
 from tamis.report.page.content import clean, make_content
 from tamis.report.page.pictures import NONE, draw_pictures
 from tamis.report.page.words import short
-from tamis.report.questionnaire.page import security_policy
+from tamis.report.questionnaire.page import security_policy, with_its_number
 from tamis.tables.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
 
 
-# A percent sign stays on the line of its number.
-_LOOSE_PERCENT = re.compile(r"(?<=\d) %")
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
@@ -84,8 +81,8 @@ def render(content: dict[str, Any], pictures: dict[str, Any]) -> str:
     policy = security_policy(script, style)
     own = {"pictures": pictures, "policy": policy, "style": style, "script": script}
     # Pictures hold names and labels, too.
-    page = clean(_environment().get_template("report.html").render(**content, **own))
-    return _LOOSE_PERCENT.sub("\u00a0%", page)
+    page = _environment().get_template("report.html").render(**content, **own)
+    return with_its_number(clean(page))
 
 
 def read_evaluation(path: str | PathLike) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tamis.comparison.checks.result import chance_level
 from tamis.comparison.choosing.decisions import is_doubtful, only_class, what_is_best
 from tamis.comparison.methods.naming import name_head
+from tamis.paths.folds import tell_folds
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
@@ -215,10 +216,7 @@ def _beside_baseline(baseline, by_cost):
 def rule_of_choice(metrics: dict[str, Any]) -> list[str]:
     """How one model was chosen among all."""
     settings = metrics["settings"]
-    folds = f"{settings['folds']} folds"
-    if settings["repeats"] > 1:
-        n = settings["repeats"]
-        folds += f", repeated {'twice' if n == 2 else f'{n} times'}"
+    folds = tell_folds(settings["folds"], settings["repeats"])
     least = {"overall": "features", "per-sample": "features per sample"}[settings["minimize"]]
     return [
         f"Every method was cross-validated at all its model sizes on the same {folds}. Filling "

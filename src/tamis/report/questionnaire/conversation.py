@@ -159,7 +159,7 @@ class Questionnaire:
         """What the probabilities stand for as long as nothing is answered, in words."""
         if isinstance(self.engine, Policy):
             return "Before any answer"
-        return "A typical row (medians and most frequent answers)"
+        return "A typical case (medians and most frequent answers)"
 
     @property
     def reject_where(self) -> str:

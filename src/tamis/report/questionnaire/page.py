@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from html import escape
 from importlib.resources import files
 from typing import Any
@@ -42,6 +43,11 @@ def fill(name: str, **values: Any) -> str:
     page = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
     page.filters["text"] = lambda value: escape(str(value))
     return page.from_string(asset(name)).render(values)
+
+
+def with_its_number(page: str) -> str:
+    """A page whose percent signs stay on the line of their number."""
+    return re.sub(r"(?<=\d) %", "\u00a0%", page)
 
 
 def asset(name: str) -> str:

@@ -50,9 +50,17 @@ class Prevalence:
                 f"{said}: the model file does not say how frequent they were in training.{remedy}"
             )
         rows = "the data that recalibrated the model" if self.source == "site" else "training"
+        said = f"{said}, as in {rows}."
+        return said if on_page else f"{said} {self.caution}{remedy}"
+
+    @property
+    def caution(self) -> str:
+        """When the class frequencies of the rows are not those in practice; "" if stated."""
+        if self.source not in ("training", "site"):
+            return ""
         return (
-            f"{said}, as in {rows}. If rows were sampled by class, as in a case-control study, "
-            f"that is not the prevalence in practice.{remedy}"
+            "If rows were sampled by class, as in a case-control study, that is not the "
+            "prevalence in practice."
         )
 
 
