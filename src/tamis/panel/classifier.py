@@ -64,7 +64,7 @@ class PanelClassifier(FittedPanel):
         two with the least log loss in the outer folds. "auto" does, too, unless the loss of the
         kernel, which cannot be read, is smaller by more than one standard error and by more than
         0.03.
-    alpha : float, default=3.0
+    alpha : float, default=30.0
         Ridge of the forward steps, for standardised features.
     n_screened : int, default=100
         How many features the prefilter leaves for the forward steps; at least twice the number
@@ -144,7 +144,7 @@ class PanelClassifier(FittedPanel):
         *,
         selection: str = "forward",
         head: str = "auto",
-        alpha: float = 3.0,
+        alpha: float = 30.0,
         n_screened: int = 100,
         feature_groups: ArrayLike | Mapping[str, Any] | None = None,
         max_per_group: int | None = None,

@@ -8,7 +8,16 @@ class c against the rest, there is a ridge-logistic model of S, fitted on the ot
    + \frac\alpha2 \|b\|^2,
 
 with :math:`t_{ci} = \pm 1` and, by default, weights of equal sum for all classes. The next feature
-is the one for which the loss of the left-out rows, summed over folds and classes, is smallest.
+is the one for which the log loss of the left-out rows, summed over folds, is smallest. With more
+than two classes, the margins :math:`\eta_{ci} = b_0 + z_{iS}^\top b` are logits there: the loss of
+a row of class y is :math:`\log \sum_c e^{\eta_{ci}} - \eta_{yi}`, so that a feature counts for
+what it does to the decision among all of them.
+
+The ridge is strong, because a few rows say little about which of many correlated features is the
+best: a weak model leaves something to gain for features that tell much the same as the chosen ones,
+and means of them are less noisy. It would also leave something for copies. So a feature is passed
+over, while there are others, if least squares on the chosen ones explain more than nine tenths of
+its variance.
 
 The idea that makes it fast: a candidate j is judged by one Newton step from the optimum for S.
 There the slope is zero except in j, so the step only borders the Hessian
