@@ -128,7 +128,7 @@ def swap_panels(
     >>> panels.n_tried
     81
     >>> [(swap.removed, swap.added) for swap in panels.near]
-    [(27, 7), (21, 1)]
+    [(21, 22)]
     """
     check_is_fitted(model, "support_")
     choices = model._make_choices()

@@ -14,10 +14,10 @@ a row of class y is :math:`\log \sum_c e^{\eta_{ci}} - \eta_{yi}`, so that a fea
 what it does to the decision among all of them.
 
 The ridge is strong, because a few rows say little about which of many correlated features is the
-best: a weak model leaves something to gain for features that tell much the same as the chosen ones,
-and means of them are less noisy. It would also leave something for copies. So a feature is passed
-over, while there are others, if least squares on the chosen ones explain more than nine tenths of
-its variance.
+best: a weak model leaves something to gain for features that tell much the same as the chosen
+ones, and means of them are less noisy. It would leave something for copies, too. So a feature is
+passed over, while there are others, if least squares on the chosen ones explain more than nine
+tenths of its variance.
 
 The idea that makes it fast: a candidate j is judged by one Newton step from the optimum for S.
 There the slope is zero except in j, so the step only borders the Hessian
