@@ -85,23 +85,26 @@ def select_forward(
 ):
     """Order of the blocks, and the loss per unit of weight before each step and at the end.
 
-    Blocks of which more than nine tenths are explained come after all others.
+    Blocks of which more than nine tenths are explained come after all others. After each step the
+    ridge is set from the loss of the model that was fitted with the one before.
     """
-    rest = (codes, n_classes, weights, folds, alpha)
+    rest = (codes, n_classes, weights, folds)
     none = np.empty((codes.size, 0))
-    order, current = [], kept
-    history = [out_of_fold_loss(current, none, *rest)]
+    order, current, ridge = [], kept, alpha
+    history = [out_of_fold_loss(current, none, *rest, ridge)]
     while len(order) < n_steps:
         values = {}
         for j, block in enumerate(blocks):
             n_of_set = sum(set_of[i] == set_of[j] for i in order)
             if j not in order and n_of_set < most:
-                gain = history[-1] - out_of_fold_loss(current, block, *rest)
+                gain = history[-1] - out_of_fold_loss(current, block, *rest, ridge)
                 values[j] = gain / cost[j] if gain > 0 else gain * cost[j]
         if not values:
             break
         apart = [j for j in values if explained_share(current, blocks[j], weights) <= 0.9]
         order.append(max(apart or values, key=values.get))
         current = np.hstack([current, blocks[order[-1]]])
-        history.append(out_of_fold_loss(current, none, *rest))
+        left = out_of_fold_loss(current, none, *rest, ridge) / history[0]
+        ridge = alpha * np.clip(left**2, 0.1, 1.0)
+        history.append(out_of_fold_loss(current, none, *rest, ridge))
     return order, np.array(history) / weights.sum()

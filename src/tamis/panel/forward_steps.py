@@ -32,6 +32,8 @@ _EXACT_REFITS, _EXACT_TOL = 50, 1e-7
 # Gains that differ by less, relative to the gain and to the loss, are equal: rounding must not
 # choose between features that tell the same.
 _TIED_GAINS, _TIED_LOSSES = 1e-9, 1e-12
+# The ridge falls with the square of the loss that is left, down to this share of it.
+_LEAST_RIDGE = 0.1
 # A block is passed over while the model explains a larger share of its variance.
 _MOST_EXPLAINED = 0.9
 # A column of which no more than this share is left adds no direction.
@@ -115,7 +117,7 @@ def forward_steps(
     """Choose blocks one after the other by their out-of-fold loss.
 
     Blocks of which the columns of the model explain too much are passed over while there are
-    others.
+    others. The ridge falls with the loss.
 
     `kept` (n_kept, n_rows): standardised columns that are always in the model. Returns `order`:
     chosen blocks, in order; fewer than `n_steps` if the limits allow no more; `losses` (n_chosen +
@@ -138,6 +140,8 @@ def forward_steps(
             break
         _remove(rest, range(candidates.block_starts[best], candidates.block_starts[best + 1]))
         model = model.joined_by(candidates.block(best))
+        model.refit(_REFITS, _REFIT_TOL)
+        model.set_ridge(model.loss() / losses[0])
         model.refit(_REFITS, _REFIT_TOL)
         order.append(int(blocks[best]))
         losses.append(model.loss())
@@ -213,10 +217,10 @@ class Model:
     """The same columns in all problems: coefficients (B, m) and margins (B, n)."""
 
     def __init__(self, columns, problems):
-        self.problems = problems
+        self.problems, self.alpha = problems, problems.alpha
         self.targets, self.weights = problems.targets(), problems.training_weights()
         self.columns = np.vstack([np.ones((1, columns.shape[1])), columns])
-        self.penalty = np.full(len(self.columns), problems.alpha)
+        self.penalty = np.full(len(self.columns), self.alpha)
         self.penalty[0] = 1e-6 * problems.weights.sum()  # for classes without rows in a fold
         self.coef = np.zeros((len(self.targets), self.penalty.size))
         self.margins = np.zeros(self.targets.shape)
@@ -225,10 +229,15 @@ class Model:
         """A model of more columns, with coefficients of 0 for these."""
         wider = copy.copy(self)
         wider.columns = np.vstack([self.columns, columns])
-        wider.penalty = np.append(self.penalty, np.full(len(columns), self.problems.alpha))
+        wider.penalty = np.append(self.penalty, np.full(len(columns), self.alpha))
         wider.coef = np.hstack([self.coef, np.zeros((len(self.coef), len(columns)))])
         wider.margins = self.margins.copy()
         return wider
+
+    def set_ridge(self, left):
+        """The ridge for a given share of the loss that is left."""
+        self.alpha = self.problems.alpha * min(max(left**2, _LEAST_RIDGE), 1.0)
+        self.penalty[1:] = self.alpha
 
     def refit(self, max_iter, tol):
         """Fit all problems, from their last coefficients."""
@@ -295,7 +304,7 @@ def candidate_losses(model: Model, candidates: StepCandidates) -> NDArray[np.flo
     `model`: the columns so far, fitted. Returns `losses` (n_blocks,).
     """
     Z, m = candidates.columns, model.penalty.size
-    n_classes, alpha = len(model.problems.is_class), model.problems.alpha
+    n_classes, alpha = len(model.problems.is_class), model.alpha
     both, squares = np.vstack([model.columns, Z]), Z * Z
     wide = candidates.by_size()
     losses = np.zeros(candidates.cost.size)
