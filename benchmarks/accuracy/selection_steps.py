@@ -90,7 +90,7 @@ class Steps:
         free, order = np.arange(screened.size), []
         for model in models:
             model.refit(6, 1e-3)
-        first = [model.loss() for model in models]
+        without = [model.loss() for model in models]
         for _ in range(data.n_steps):
             parts = list(zip(models, stacks, strict=True))
             rows = [self._row_losses(model, stack[free]) for model, stack in parts]
@@ -112,7 +112,7 @@ class Steps:
             if column @ column > 1e-9:
                 rest -= np.outer(rest @ column / (column @ column), column)
             models = [m.joined_by(stack[chosen]) for m, stack in zip(models, stacks, strict=True)]
-            for model, at_first in zip(models, first, strict=True):
+            for model, at_first in zip(models, without, strict=True):
                 model.refit(6, 1e-3)
                 if self.power:
                     left = (model.loss() / at_first) ** self.power

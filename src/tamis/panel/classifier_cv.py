@@ -102,9 +102,9 @@ coef_, intercept_, n_features_in_, feature_names_in_
     >>> data = load_wine(as_frame=True)
     >>> model = PanelClassifierCV([1, 2, 3, 4], head="lda").fit(data.data, data.target)
     >>> model.path_["score"].round(3).tolist()
-    [0.821, 0.913, 0.938, 0.972]
+    [0.821, 0.913, 0.931, 0.954]
     >>> model.get_feature_names_out().tolist()
-    ['alcohol', 'flavanoids', 'color_intensity', 'proline']
+    ['alcohol', 'flavanoids', 'hue', 'proline']
     """
 
     def __init__(
