@@ -144,3 +144,35 @@ def test_cells_need_fewer_features_than_the_set_has(at_k):
         record["shape"] = {**record["shape"], "columns": 8}
     scores = at_k["at_k_tables"].Scores(records)
     assert {k for _, k in scores.found["panel", "own"]} == {2, 3, 5}
+
+
+def test_locked_sets_are_refused_before_the_release(at_k, monkeypatch):
+    data = at_k["at_k_data"]
+    assert len(data.LOCKED) >= 6
+    assert not set(data.LOCKED) & set(data.SETS)
+    for version in ("0.0.9", "0.1.0.dev0", "0.1.0rc1"):
+        monkeypatch.setattr(data.tamis, "__version__", version)
+        for name in data.LOCKED:
+            with pytest.raises(SystemExit, match="locked until version"):
+                data.load_locked(name, "nowhere")
+
+
+@pytest.mark.parametrize("version", ["0.1.0", "0.1.1.dev0", "0.2.0.dev0"])
+def test_locked_sets_open_with_the_release(at_k, tmp_path, monkeypatch, version):
+    data = at_k["at_k_data"]
+    monkeypatch.setattr(data.tamis, "__version__", version)
+    monkeypatch.setattr(data, "MAX_ROWS", 40)
+    (tmp_path / "uci").mkdir()
+    rng = np.random.default_rng(0)
+    X, y = np.column_stack([np.arange(100.0), rng.normal(size=100)]), np.arange(100) % 2
+    Y_all = np.tile(np.repeat([[3], [5]], 50, axis=0), (1, 19))
+    np.savez(tmp_path / "uci" / "bank.npz", X=X, y=y)
+    np.savez(tmp_path / "uci" / "drugconsumption.npz", X=X, y=y, Y_all=Y_all)
+    seen = data.load("uci/bank", tmp_path)[0][:, 0]
+    rest, labels, groups = data.load_locked("uci/bank, other rows", tmp_path)
+    assert rest.shape == (40, 2)
+    assert not np.isin(rest[:, 0], seen).any()
+    np.testing.assert_array_equal(labels, rest[:, 0] % 2)
+    assert groups is None
+    X_other, other, _ = data.load_locked("uci/drugconsumption, nicotine", tmp_path)
+    np.testing.assert_array_equal(other, X_other[:, 0] >= 50)

@@ -180,7 +180,7 @@ def test_max_per_group_limits_every_group(cancer, selection):
     path = PanelClassifier(max_per_group=1, **options).fit_path(X, y)
     for place in range(len(path)):
         assert np.unique(kinds[path.features(place)], return_counts=True)[1].max() == 1
-    loose = PanelClassifier(6, max_per_group=3, **options).fit(X, y)
+    loose = PanelClassifier(12, max_per_group=3, **options).fit(X, y)
     assert np.unique(kinds[loose.support_], return_counts=True)[1].max() > 1
 
 

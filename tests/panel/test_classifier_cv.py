@@ -48,7 +48,7 @@ def test_the_chosen_model_is_the_panel_of_its_level():
 
 
 def test_the_rule_1se_takes_fewer_features():
-    X, y = make_data(2, n=80)
+    X, y = make_data(2, n=120)
     best = PanelClassifierCV(head="lda").fit(X, y)
     few = PanelClassifierCV(head="lda", rule="1se").fit(X, y)
     assert few.n_features_ < best.n_features_

@@ -87,6 +87,25 @@ def test_steps_are_those_of_the_definition(name, seed, n_classes):
         assert len(order) == 2  # one of each set
 
 
+@pytest.mark.parametrize("n_kept", [0, 1])
+def test_features_that_the_chosen_ones_explain_come_last(n_kept):
+    free, kept, codes, weights, folds = make_problem(2, 3, n_kept=n_kept)
+    rng = np.random.default_rng(0)
+    first = kept[:, 0] if n_kept else free[:, 0] + 3 * codes
+    twins = first[:, None] + 0.1 * first.std() * rng.normal(size=(codes.size, 3))
+    columns = np.column_stack([*([] if n_kept else [first]), twins, free[:, 2:6]])
+    n = columns.shape[1]
+    order, _ = forward_steps(
+        *arguments_of(
+            *(columns, kept, codes, 2, weights, folds, 30.0, (1,) * n, (1.0,) * n), ((0,) * n, n)
+        ),
+        n,
+    )
+    assert sorted(order) == list(range(n))
+    n_twins = 3 if n_kept else 4  # the first to be chosen is one of them
+    assert np.count_nonzero(order[-3:] < n_twins) == 3
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_among_features_that_harm_a_dear_one_is_no_better(seed):
     rng = np.random.default_rng(seed)
@@ -158,14 +177,18 @@ def test_of_equal_features_the_first_is_chosen_whatever_the_last_digits(seed, un
     assert sorted(orders[0]) == list(range(8))
 
 
-def test_margins_beyond_the_range_of_exp_have_their_losses():
-    free, kept, codes, weights, folds = make_problem(2, 0)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_margins_beyond_the_range_of_exp_have_their_losses(n_classes):
+    free, kept, codes, weights, folds = make_problem(n_classes, 0)
     columns, candidates, problems, _ = arguments_of(
-        *(free, kept, codes, 2, weights, folds, 2.0, (1,) * 8, (1.0,) * 8), ((0,) * 8, 8)
+        *(free, kept, codes, n_classes, weights, folds, 2.0, (1,) * 8, (1.0,) * 8), ((0,) * 8, 8)
     )
     model = Model(columns, problems)
-    model.margins[:] = np.where(problems.is_class[0] > 0, -1e4, 1e4)
-    assert_allclose(model.loss(), 1e4 * weights.sum())
+    of_class = np.where(problems.is_class > 0, -1e4, 1e4)
+    model.margins[:] = np.tile(of_class, (len(model.margins) // len(of_class), 1))
+    # Of two classes one margin is wrong by 1e4; of three, two others are 2e4 above the own one.
+    expected = 1e4 if n_classes == 2 else 2e4 + np.log(2)
+    assert_allclose(model.loss(), expected * weights.sum())
     assert np.isfinite(candidate_losses(model, candidates)).all()
 
 

@@ -1,8 +1,8 @@
 r"""Panels that differ from a forward panel in one feature and are nearly as good.
 
 Every selected feature is swapped with every screened candidate. A panel S is judged as the forward
-steps judge theirs (`tamis.panel.forward`): by the loss :math:`l_i(S)` of each row in the fold that
-leaves it out, of a ridge-logistic model of each class against the rest. With weights
+steps judge theirs (`tamis.panel.forward`): by the log loss :math:`l_i(S)` of each row in the fold
+that leaves it out, with models of each class against the rest and the ridge `alpha`. With weights
 :math:`w_i` that sum to 1, a swap to S' loses :math:`D = \sum_i w_i (l_i(S') - l_i(S))`, and is
 *near* if D is at most its paired standard error, from these differences over rows or sample
 groups.
@@ -126,7 +126,7 @@ def swap_panels(
     >>> panels.n_tried
     81
     >>> [(swap.removed, swap.added) for swap in panels.near]
-    [(27, 7), (21, 1)]
+    [(21, 22)]
     """
     check_is_fitted(model, "support_")
     choices = model._make_choices()

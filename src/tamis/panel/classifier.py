@@ -64,8 +64,9 @@ class PanelClassifier(FittedPanel):
         two with the least log loss in the outer folds. "auto" does, too, unless the loss of the
         kernel, which cannot be read, is smaller by more than one standard error and by more than
         0.03.
-    alpha : float, default=3.0
-        Ridge of the forward steps, for standardised features.
+    alpha : float, default=30.0
+        Ridge of the forward steps, for standardised features, before the first of them; it falls
+        with the square of the loss that is left, to a tenth at least.
     n_screened : int, default=100
         How many features the prefilter leaves for the forward steps; at least twice the number
         wanted.
@@ -144,7 +145,7 @@ class PanelClassifier(FittedPanel):
         *,
         selection: str = "forward",
         head: str = "auto",
-        alpha: float = 3.0,
+        alpha: float = 30.0,
         n_screened: int = 100,
         feature_groups: ArrayLike | Mapping[str, Any] | None = None,
         max_per_group: int | None = None,

@@ -49,7 +49,7 @@ class PanelClassifierCV(ScoringMixin, FittedPanel):
     head : {"auto", "linear", "lda", "logistic", "kernel"}, default="auto"
         Classifier of the selected features; "auto" prefers those that can be read, as in
         `PanelClassifier`.
-    alpha : float, default=3.0
+    alpha : float, default=30.0
         Ridge of the forward steps.
     n_screened : int, default=100
         How many features the prefilter leaves for the forward steps.
@@ -113,7 +113,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
         *,
         selection: str = "forward",
         head: str = "auto",
-        alpha: float = 3.0,
+        alpha: float = 30.0,
         n_screened: int = 100,
         feature_groups: ArrayLike | Mapping[str, Any] | None = None,
         max_per_group: int | None = None,

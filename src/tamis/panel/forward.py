@@ -5,16 +5,27 @@ be the screened features, standardised, and S those chosen so far. In every fold
 class c against the rest, there is a ridge-logistic model of S, fitted on the other folds,
 
 .. math:: \min_b \sum_{i \notin f} w_i \log(1 + e^{-t_{ci} (b_0 + z_{iS}^\top b)})
-   + \frac\alpha2 \|b\|^2,
+   + \frac{\alpha_S}2 \|b\|^2,
 
 with :math:`t_{ci} = \pm 1` and, by default, weights of equal sum for all classes. The next feature
-is the one for which the loss of the left-out rows, summed over folds and classes, is smallest.
+is the one for which the log loss of the left-out rows, summed over folds, is smallest. With more
+than two classes, the margins :math:`\eta_{ci} = b_0 + z_{iS}^\top b` are logits there: the loss of
+a row of class y is :math:`\log \sum_c e^{\eta_{ci}} - \eta_{yi}`, so that a feature counts for
+what it does to the decision among all of them.
+
+The ridge is strong at first, because a few rows say little about which of many correlated features
+is the best: a weak model leaves something to gain for features that tell much the same as the
+chosen ones, and means of them are less noisy. Where the signal is strong that would do harm. So
+after each step the ridge is :math:`\alpha \max(0.1, (L_S / L_\emptyset)^2)`, with the loss
+:math:`L_S` of the model so far and :math:`L_\emptyset` of that before the first step. Copies would
+gain, too: a feature is passed over, while there are others, if least squares on the chosen ones
+explain more than nine tenths of its variance.
 
 The idea that makes it fast: a candidate j is judged by one Newton step from the optimum for S.
 There the slope is zero except in j, so the step only borders the Hessian
-:math:`H = Z_S^\top D Z_S + \alpha I`:
+:math:`H = Z_S^\top D Z_S + \alpha_S I`:
 
-.. math:: \delta_j = \frac{z_j^\top r}{z_j^\top D z_j + \alpha - h_j^\top H^{-1} h_j}, \qquad
+.. math:: \delta_j = \frac{z_j^\top r}{z_j^\top D z_j + \alpha_S - h_j^\top H^{-1} h_j}, \qquad
    h_j = Z_S^\top D z_j, \qquad
    \eta_i \leftarrow \eta_i + \delta_j \, (z_{ij} - z_{iS}^\top H^{-1} h_j).
 

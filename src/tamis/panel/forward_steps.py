@@ -32,6 +32,12 @@ _EXACT_REFITS, _EXACT_TOL = 50, 1e-7
 # Gains that differ by less, relative to the gain and to the loss, are equal: rounding must not
 # choose between features that tell the same.
 _TIED_GAINS, _TIED_LOSSES = 1e-9, 1e-12
+# The ridge falls with the square of the loss that is left, down to this share of it.
+_LEAST_RIDGE = 0.1
+# A block is passed over while the model explains a larger share of its variance.
+_MOST_EXPLAINED = 0.9
+# A column of which no more than this share is left adds no direction.
+_NOTHING_LEFT = 1e-9
 # Values that are worked on together: a block of them fits into the cache.
 _BLOCK = 1 << 17
 # Above it, exp overflows.
@@ -110,6 +116,9 @@ def forward_steps(
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Choose blocks one after the other by their out-of-fold loss.
 
+    Blocks of which the columns of the model explain too much are passed over while there are
+    others. The ridge falls with the loss.
+
     `kept` (n_kept, n_rows): standardised columns that are always in the model. Returns `order`:
     chosen blocks, in order; fewer than `n_steps` if the limits allow no more; `losses` (n_chosen +
     1,): out-of-fold loss per unit of weight before the first step and after each one.
@@ -120,20 +129,59 @@ def forward_steps(
     losses = [model.loss()]
     taken = np.zeros(limits.most.size, dtype=np.int64)
     blocks = np.arange(limits.set_of.size)  # those that can still be chosen
+    rest = _unexplained(kept, candidates, problems.weights)
     while len(order) < n_steps and blocks.size:
         gains = losses[-1] - candidate_losses(model, candidates)
+        apart = _by_block((rest**2).sum(axis=1), candidates) >= 1.0 - _MOST_EXPLAINED
+        if apart.any():
+            gains[~apart] = -np.inf
         best = _largest(gains, candidates.cost, losses[-1])
         if best < 0:
             break
+        _remove(rest, range(candidates.block_starts[best], candidates.block_starts[best + 1]))
         model = model.joined_by(candidates.block(best))
+        model.refit(_REFITS, _REFIT_TOL)
+        model.set_ridge(model.loss() / losses[0])
         model.refit(_REFITS, _REFIT_TOL)
         order.append(int(blocks[best]))
         losses.append(model.loss())
         taken[limits.set_of[blocks[best]]] += 1
         free = taken[limits.set_of[blocks]] < limits.most[limits.set_of[blocks]]
         free[best] = False
+        rest = rest[np.repeat(free, np.diff(candidates.block_starts))]
         candidates, blocks = candidates.some(free), blocks[free]
     return np.array(order, dtype=np.int64), np.array(losses) / problems.weights.sum()
+
+
+def _unexplained(kept, candidates, weights):
+    """What least squares on the kept columns leaves of the columns of each block.
+
+    The rows of the data are multiplied by the root of their weights, and blocks divided by the
+    root of their variance: the sum of squares of a block is the share of it that is left.
+    """
+    share = weights / weights.sum()
+    rest = np.vstack([kept, candidates.columns])
+    rest -= (rest @ share)[:, None]
+    rest *= np.sqrt(share)
+    variance = _by_block((rest[len(kept) :] ** 2).sum(axis=1), candidates)
+    size = np.sqrt(np.where(variance > _NOTHING_LEFT, variance, 1.0))
+    rest[len(kept) :] /= np.repeat(size, np.diff(candidates.block_starts))[:, None]
+    _remove(rest, range(len(kept)))
+    return rest[len(kept) :]
+
+
+def _by_block(values, candidates):
+    """Sums of the values of the columns of each block."""
+    return np.add.reduceat(values, candidates.block_starts[:-1])
+
+
+def _remove(rest, columns):
+    """Make all rows of `rest` orthogonal to some of them (Gram and Schmidt), in place."""
+    for j in columns:
+        column = rest[j].copy()
+        size = column @ column
+        if size > _NOTHING_LEFT:
+            rest -= np.outer(rest @ column / size, column)
 
 
 def _largest(gains, cost, loss):
@@ -153,7 +201,7 @@ def joined_losses(
     """Out-of-fold loss of every row when each candidate block joins the same columns.
 
     `present` (n_present, n_rows): standardised columns. Returns `losses` (n_blocks, n_rows):
-    summed over classes, without the weights of the rows.
+    without the weights of the rows.
     """
     model = Model(present, problems)
     model.refit(_EXACT_REFITS, _EXACT_TOL)
@@ -161,7 +209,7 @@ def joined_losses(
     for j, of_block in enumerate(losses):
         joined = model.joined_by(candidates.block(j))
         joined.refit(_EXACT_REFITS, _EXACT_TOL)
-        of_block[:] = joined.row_losses().sum(axis=0)
+        of_block[:] = joined.row_losses()
     return losses
 
 
@@ -169,10 +217,10 @@ class Model:
     """The same columns in all problems: coefficients (B, m) and margins (B, n)."""
 
     def __init__(self, columns, problems):
-        self.problems = problems
+        self.problems, self.alpha = problems, problems.alpha
         self.targets, self.weights = problems.targets(), problems.training_weights()
         self.columns = np.vstack([np.ones((1, columns.shape[1])), columns])
-        self.penalty = np.full(len(self.columns), problems.alpha)
+        self.penalty = np.full(len(self.columns), self.alpha)
         self.penalty[0] = 1e-6 * problems.weights.sum()  # for classes without rows in a fold
         self.coef = np.zeros((len(self.targets), self.penalty.size))
         self.margins = np.zeros(self.targets.shape)
@@ -181,10 +229,15 @@ class Model:
         """A model of more columns, with coefficients of 0 for these."""
         wider = copy.copy(self)
         wider.columns = np.vstack([self.columns, columns])
-        wider.penalty = np.append(self.penalty, np.full(len(columns), self.problems.alpha))
+        wider.penalty = np.append(self.penalty, np.full(len(columns), self.alpha))
         wider.coef = np.hstack([self.coef, np.zeros((len(self.coef), len(columns)))])
         wider.margins = self.margins.copy()
         return wider
+
+    def set_ridge(self, left):
+        """The ridge for a given share of the loss that is left."""
+        self.alpha = self.problems.alpha * min(max(left**2, _LEAST_RIDGE), 1.0)
+        self.penalty[1:] = self.alpha
 
     def refit(self, max_iter, tol):
         """Fit all problems, from their last coefficients."""
@@ -203,16 +256,31 @@ class Model:
             )
 
     def row_losses(self):
-        """Loss of every row in the fold that leaves it out: (C, n)."""
+        """Loss of every row in the fold that leaves it out: (n,)."""
         of_folds = np.split(self.margins, self.problems.fold_starts.size - 1)
         pairs = zip(of_folds, self.problems.folds, strict=True)
         margins = np.hstack([of_fold[:, test] for of_fold, test in pairs])
-        margins *= 1.0 - 2.0 * self.problems.is_class
-        return _softplus(margins)
+        return _log_losses(margins, self.problems.is_class)
 
     def loss(self):
-        """Loss of all rows, weighted and summed over classes."""
-        return float((self.row_losses() @ self.problems.weights).sum())
+        """Loss of all rows, weighted."""
+        return float(self.row_losses() @ self.problems.weights)
+
+
+def _log_losses(margins, is_class):
+    """Log losses of rows, the margins of several classes being logits.
+
+    `margins` (C, ..., n_rows): used up; `is_class` (C, n_rows). Returns `losses` (..., n_rows).
+    """
+    if len(margins) == 1:
+        margins *= 1.0 - 2.0 * is_class
+        return _softplus(margins[0])
+    margins -= np.einsum("c...n,cn->...n", margins, is_class)  # those of the rows' own classes
+    if margins.max(initial=0.0) < _LARGEST_EXPONENT:
+        return np.log(np.exp(margins, out=margins).sum(axis=0))
+    largest = margins.max(axis=0)
+    margins -= largest
+    return np.log(np.exp(margins, out=margins).sum(axis=0)) + largest
 
 
 def _softplus(x):
@@ -236,7 +304,7 @@ def candidate_losses(model: Model, candidates: StepCandidates) -> NDArray[np.flo
     `model`: the columns so far, fitted. Returns `losses` (n_blocks,).
     """
     Z, m = candidates.columns, model.penalty.size
-    n_classes, alpha = len(model.problems.is_class), model.problems.alpha
+    n_classes, alpha = len(model.problems.is_class), model.alpha
     both, squares = np.vstack([model.columns, Z]), Z * Z
     wide = candidates.by_size()
     losses = np.zeros(candidates.cost.size)
@@ -282,21 +350,24 @@ def candidate_losses(model: Model, candidates: StepCandidates) -> NDArray[np.flo
 
 def _test_losses(model, first, test, candidates, solved, steps):
     """Loss of the test rows of a fold after the steps; its problems begin at `first`."""
-    problems, weights = model.problems, model.problems.weights[test]
-    Z, columns = candidates.columns[:, test], model.columns[:, test]
-    losses = np.zeros(candidates.cost.size)
-    height = max(1, _BLOCK // max(1, Z.size))
-    for low in range(0, len(steps), height):
-        some = slice(low, low + height)
+    is_class, weights = model.problems.is_class[:, test], model.problems.weights[test]
+    margins = model.margins[first : first + len(steps), None, test]
+    columns, starts = model.columns[:, test], candidates.block_starts
+    losses = np.empty(candidates.cost.size)
+    width = max(1, _BLOCK // max(1, margins.size))
+    low = 0
+    while low < losses.size:  # as many blocks as fit into the cache
+        high = max(low + 1, int(np.searchsorted(starts, starts[low] + width, side="right")) - 1)
+        some = slice(starts[low], starts[high])
         # What is left of the candidates beside the model, times the steps.
-        moves = solved[some].transpose(0, 2, 1) @ columns
-        np.subtract(Z, moves, out=moves)
-        moves *= steps[some, :, None]
-        if len(Z) > losses.size:
-            moves = np.add.reduceat(moves, candidates.block_starts[:-1], axis=1)
-        moves += model.margins[first + low : first + low + len(moves), None, test]
-        moves *= 1.0 - 2.0 * problems.is_class[some, None, test]
-        losses += (_softplus(moves) @ weights).sum(axis=0)
+        moves = solved[:, :, some].transpose(0, 2, 1) @ columns
+        np.subtract(candidates.columns[some, test], moves, out=moves)
+        moves *= steps[:, some, None]
+        if moves.shape[1] > high - low:
+            moves = np.add.reduceat(moves, starts[low:high] - starts[low], axis=1)
+        moves += margins
+        losses[low:high] = _log_losses(moves, is_class) @ weights
+        low = high
     return losses
 
 

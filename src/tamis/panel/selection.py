@@ -36,6 +36,8 @@ __all__ = [
 MOST_ROWS = 10_000
 #: Features after so many come from a regularised path.
 MOST_STEPS = 50
+# Ridge of that path.
+_PATH_ALPHA = 3.0
 # Data with a smaller share of values other than zero are like words: see `is_rare`.
 _RARE = 0.05
 # Selected columns of sparse data are made dense for a head up to this many values.
@@ -143,7 +145,7 @@ class Selection:
         factor = np.concatenate([np.zeros(present.size), self.choices.cost[rest]])
         weighed = weigh_classes(codes, weights, n_classes, self.class_weight)
         n_wanted = n_steps - order.size
-        found = follow_path(X, codes, weighed, n_classes, blocks, factor, n_wanted, self.alpha)
+        found = follow_path(X, codes, weighed, n_classes, blocks, factor, n_wanted, _PATH_ALPHA)
         return self._limited(np.concatenate([order, rest[found - present.size]]), n_steps)
 
     def columns(self, order: NDArray) -> NDArray[np.intp]:
