@@ -33,6 +33,8 @@ def add_declared(group, name):
             words["metavar"] = one.metadata["metavar"]
         if one.default is False:
             words = {"action": "store_true", "help": words["help"]}
+        elif one.default is True:
+            words = {"action": "store_false", "help": words["help"], "dest": one.name}
         elif isinstance(must, Number):
             words["type"] = partial(argument_types.number, must)
         elif must is not None:
@@ -41,7 +43,8 @@ def add_declared(group, name):
             words["type"] = getattr(argument_types, read)
             words["default"] = () if one.default is MISSING else one.default
             words |= {"action": argument_types.Append} if read == "names" else {}
-        group.add_argument(f"--{one.name.replace('_', '-')}", **words)
+        switch = f"no-{one.name}" if one.default is True else one.name
+        group.add_argument(f"--{switch.replace('_', '-')}", **words)
 
 
 def add_prevalence(parser, default="training", where="", labels=""):

@@ -95,9 +95,10 @@ class Options:
         f"means both panels); baselines: {_BASELINE_NAMES} (default: auto)",
         group="comparing",
     )
-    allow_baselines: bool = _option(
-        False,
-        "allow the sparse baselines (l1-logistic, relaxed-l1, rfe) to be recommended, too",
+    baselines: bool = _option(
+        True,
+        "only compare with the sparse baselines (l1-logistic, relaxed-l1, rfe); by default they "
+        "may be recommended, too",
         group="comparing",
     )
     readable: bool = _option(

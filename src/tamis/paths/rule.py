@@ -77,7 +77,7 @@ def choose(
     standard error counts. `allowed` (n_candidates,) or None: candidates that may be chosen; the
     others only set the standard. If none of the allowed is good enough, the best of the allowed
     sets it. `preferred` (n_candidates,) or None: candidates that are chosen before others that are
-    as sparse, whatever their scores. `twins` (n_candidates,) or None: for each candidate, the one
+    as sparse, whatever their scores. Equal scores go to the first candidate. `twins` (n_candidates,) or None: for each candidate, the one
     that it must clearly surpass in order to be chosen, or to set the standard; -1 for none.
     Returns `chosen`; `best`: the candidate that set the standard.
     """
@@ -94,7 +94,8 @@ def choose(
     fewest = sizes <= sizes.min() + 1e-9
     if preferred is not None and (fewest & preferred).any():
         fewest &= preferred
-    return int(np.argmax(np.where(fewest, scores, -np.inf))), best
+    left = np.where(fewest, scores, -np.inf)
+    return int(np.argmax(left >= left.max() - _ROUNDING)), best
 
 
 def choose_drawn(
