@@ -34,7 +34,7 @@ def test_a_recommended_baseline_is_explained_asked_carded_and_exported(
     data, run = table / "data.csv", tmp_path / "run"
     words = ("--target", "y", "--methods", f"{method},most-frequent", "--keep", "d", *FAST)
     extra = ("--weights", "times", "--features", table / "features.csv", "-o", run)
-    code, out, err = tamis("fit", data, *words, *extra)
+    code, _, err = tamis("fit", data, *words, *extra)
     assert code == 0, err
     metrics = json.loads((run / "metrics.json").read_text())
     model = metrics["model"]
@@ -47,9 +47,9 @@ def test_a_recommended_baseline_is_explained_asked_carded_and_exported(
         for kind in ("sql", "html", "json", "card", "python", "spreadsheet")
     ]
     for command in commands:
-        code, out, err = tamis(*command)
+        code, _, err = tamis(*command)
         assert code == 0, (command, err)
     monkeypatch.setattr("sys.stdin", io.StringIO("?\n" * 10))
-    code, out, err = tamis("ask", run, "--log", tmp_path / "log")
+    code, _, err = tamis("ask", run, "--log", tmp_path / "log")
     assert code == 0, err
     assert json.loads((tmp_path / "log").read_text())["label"] in ("ill", "well")

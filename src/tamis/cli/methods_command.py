@@ -105,9 +105,10 @@ def show_methods(described):
     lines += [
         "",
         *textwrap.wrap(
-            "In parentheses: baselines that are not recommended. Readable models can be explained, asked, turned into a points card and "
-            "exported to SQL. Seconds are rough estimates for one training on rows x columns of "
-            "numbers with two classes, on one core; a comparison trains once per fold and repeat. "
+            "In parentheses: baselines that are not recommended. Readable models can be "
+            "explained, asked, turned into a points card and exported to SQL. Seconds "
+            "are rough estimates for one training on rows x columns of numbers with two classes, "
+            "on one core; a comparison trains once per fold and repeat. "
             "`tamis fit` skips a method, with a message, if all its trainings together would take "
             "more than "
             f"{described['patience_seconds']:.0f} s on the available cores; name it in --methods "

@@ -6,7 +6,7 @@ from functools import partial
 
 from tamis.cli import argument_types
 from tamis.cli.printing import say
-from tamis.comparison.options import Number, declared
+from tamis.comparison.options import Number, declared, switch
 from tamis.tables.columns.missing import BELOW_DETECTION
 
 __all__ = ["DATA", "SEED", "Renamed", "add_declared", "add_guard", "add_prevalence", "add_reading"]
@@ -43,8 +43,7 @@ def add_declared(group, name):
             words["type"] = getattr(argument_types, read)
             words["default"] = () if one.default is MISSING else one.default
             words |= {"action": argument_types.Append} if read == "names" else {}
-        switch = f"no-{one.name}" if one.default is True else one.name
-        group.add_argument(f"--{switch.replace('_', '-')}", **words)
+        group.add_argument(switch(one), **words)
 
 
 def add_prevalence(parser, default="training", where="", labels=""):

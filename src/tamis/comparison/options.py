@@ -17,7 +17,7 @@ from typing import Any
 
 from tamis.tables.errors import InputError
 
-__all__ = ["METHOD_NAMES", "Number", "Options", "declared"]
+__all__ = ["METHOD_NAMES", "Number", "Options", "declared", "switch"]
 
 #: For help texts, which are shown before the methods are imported.
 METHOD_NAMES = "centers, medians, primal-dual, panel, panel-kernel, landmarks, datum-wise"
@@ -326,6 +326,12 @@ class Options:
         """The options that outcomes of tasks depend on, by name."""
         later = {one.name for one in fields(self) if one.metadata["is_later"]}
         return {name: value for name, value in asdict(self).items() if name not in later}
+
+
+def switch(one: Field) -> str:
+    """The option of the command that a field declares; one that is on by default is turned off."""
+    name = one.name.replace("_", "-")
+    return f"--no-{name}" if one.default is True else f"--{name}"
 
 
 def declared(group: str) -> Iterator[Field]:

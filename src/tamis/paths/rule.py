@@ -77,8 +77,9 @@ def choose(
     standard error counts. `allowed` (n_candidates,) or None: candidates that may be chosen; the
     others only set the standard. If none of the allowed is good enough, the best of the allowed
     sets it. `preferred` (n_candidates,) or None: candidates that are chosen before others that are
-    as sparse, whatever their scores. Equal scores go to the first candidate. `twins` (n_candidates,) or None: for each candidate, the one
-    that it must clearly surpass in order to be chosen, or to set the standard; -1 for none.
+    as sparse, whatever their scores; equal scores go to the first candidate. `twins`
+    (n_candidates,) or None: for each candidate, the one that it must clearly surpass in order to
+    be chosen, or to set the standard; -1 for none.
     Returns `chosen`; `best`: the candidate that set the standard.
     """
     if twins is not None:

@@ -74,8 +74,8 @@ class Method(ABC):
     """Base of the methods.
 
     `name`, `title`: name for the command line, and title for people. `is_baseline`: whether it is
-    only compared, and not recommended. `is_sparse_baseline`: whether it may be recommended although
-    it is a baseline. `asks`: whether each sample is asked for its own features.
+    only compared, and not recommended. `is_sparse_baseline`: whether it is a baseline that may be
+    recommended. `asks`: whether each sample is asked for its own features.
     `takes_weights`: whether a sample weight of 2 is exactly equivalent to repeating the row.
     `has_medians`: whether its class centers are medians. `streams`: whether it can be trained on
     chunks of rows (`fit_chunks`). `metric`: whether features are compared by means or by medians.

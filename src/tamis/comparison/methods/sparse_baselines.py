@@ -1,6 +1,7 @@
 """Sparse baselines: l1 logistic regression, relaxed l1, and recursive feature elimination.
 
-Their models are linear, and saved as the linear model of a `PanelClassifier`. Shapes: coefficients (n_classes, n_selected).
+Their models are linear, and saved as the linear model of a `PanelClassifier`. Shapes:
+coefficients (n_classes, n_selected).
 """
 
 from __future__ import annotations
