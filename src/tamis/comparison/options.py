@@ -193,7 +193,7 @@ class Options:
     tolerance: float = _option(
         0.01,
         "difference in score that is not worth an extra feature (default: 0.01); with 0, only the "
-        "standard error counts",
+        "standard error counts, up to 0.02",
         group="comparing",
         must=Number(0, 1, open_high=True),
         metavar="T",
