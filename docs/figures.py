@@ -395,17 +395,17 @@ def options() -> str:
     """Options of `tamis fit` and parameters of `compare`, from their declarations."""
     from dataclasses import MISSING, fields
 
-    from tamis.comparison.options import Options
+    from tamis.comparison.options import Options, switch
 
     lines = ["| option | parameter of `compare` | default | |", "| --- | --- | --- | --- |"]
     for one in fields(Options):
         about = one.metadata
         if about["group"] is not None:
-            flag = f"`--{one.name.replace('_', '-')}`"
-            default = "" if one.default in (None, MISSING, (), False) else f"`{one.default}`"
+            is_bare = one.default in (None, MISSING, (), False)
+            default = "" if is_bare else f"`{one.default}`"
             told = str(about["help"]).split(" (default")[0]
             parameter = about["parameter"] or one.name
-            lines.append(f"| {flag} | `{parameter}` | {default} | {told} |")
+            lines.append(f"| `{switch(one)}` | `{parameter}` | {default} | {told} |")
     return "\n".join(lines)
 
 

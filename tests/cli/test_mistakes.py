@@ -41,12 +41,17 @@ def test_data_at_a_relative_path_are_looked_for_where_fit_ran(
 @pytest.mark.parametrize(
     ("method", "told"),
     [
-        ("lasso", "a baseline, called l1-logistic here. To use its models: tamis fit ... --allow"),
-        ("l1-logistic", "is a baseline in this run; to use its models, repeat tamis fit"),
+        ("lasso", "is called l1-logistic here: tamis pick RUN --method l1-logistic"),
+        (
+            "l1-logistic",
+            "is only compared in this run. To use its models, repeat tamis fit without --no-b",
+        ),
         ("random forest", "is a baseline, whose models cannot be picked"),
     ],
 )
-def test_a_baseline_that_is_not_picked_is_called_one(run_folder, tmp_path, refuses, method, told):
+def test_a_baseline_that_cannot_be_picked_is_called_one(
+    run_folder, tmp_path, refuses, method, told
+):
     words = ["pick", run_folder, "--method", method, "--n-features", "2", "-o", tmp_path / "x"]
     refuses(*words, match=told)
 

@@ -44,25 +44,27 @@ def test_the_kept_columns_alone_are_shown_with_what_is_added(tamis, data):
     assert "kept" not in out
 
 
-def test_a_baseline_is_picked_only_if_allowed(tamis, refuses, table, data, tmp_path):
+def test_a_sparse_baseline_is_picked_unless_it_is_only_compared(
+    tamis, refuses, table, data, tmp_path
+):
     words = ("--methods", "centers,rfe", *FAST, "--no-report")
     runs = {}
-    for option in ("", "--allow-baselines"):
+    for option in ("", "--no-baselines"):
         run = runs[option] = tmp_path / f"run{option}"
         given = [option] if option else []
         code, out, err = tamis("fit", data, "--target", "y", "-o", run, *words, *given)
         assert code == 0, err
-        assert ("\n  RFE " in out[out.find("\n  baselines\n") :]) == (not option)
+        assert ("\n  RFE " in out[out.find("\n  baselines\n") :]) == bool(option)
     pick = ("--method", "rfe", "--n-features", "2", "-o", tmp_path / "picked")
-    refuses("pick", runs[""], *pick, match="--allow-baselines")
-    code, out, err = tamis("pick", runs["--allow-baselines"], *pick)
+    refuses("pick", runs["--no-baselines"], *pick, match="without --no-baselines")
+    code, out, err = tamis("pick", runs[""], *pick)
     assert code == 0, err
     assert "PICKED: 2 features (RFE" in out
     assert len({row["feature"] for row in table("explain", tmp_path / "picked", data)}) == 3
 
 
-def test_only_baselines_may_be_named_if_they_are_allowed(tamis, data):
-    words = ("--methods", "relaxed-l1,most-frequent", "--allow-baselines", *FAST)
+def test_only_baselines_may_be_named(tamis, data):
+    words = ("--methods", "relaxed-l1,most-frequent", *FAST)
     code, out, err = tamis("fit", data, "--target", "y", *words)
     assert code == 0, err
     assert "(relaxed lasso" in out[out.index("RECOMMENDED:") :].split("\n")[0]

@@ -321,7 +321,7 @@ def test_a_table_that_was_read(found, tmp_path):
     ("options", "message"),
     [
         ({"methods": "center"}, "methods=center: the methods are"),
-        ({"methods": ["most-frequent"]}, "methods: only baselines are named"),
+        ({"methods": ["most-frequent"]}, "methods: none of the methods named may be recommended"),
         ({"scoring": "r2"}, "scoring must be one of"),
         ({"duplicates": "no"}, "duplicates must be one of"),
         ({"min_sensitivity": 0.9}, "min_sensitivity: name the class .* with positive=CLASS"),

@@ -15,7 +15,7 @@ from tamis.comparison.methods.method import Trained
 from tamis.models import load_model
 from tests.comparison.problems import blobs, make
 
-LINEAR = [method.name for method in BASELINES if method.can_be_allowed]
+LINEAR = [method.name for method in BASELINES if method.is_sparse_baseline]
 
 
 def train(problem, name, limit=None) -> tuple[Trained, list]:
@@ -110,22 +110,34 @@ def test_relaxed_l1_has_the_features_of_l1_and_larger_weights():
     assert np.abs(relaxed.model(first).coef_).sum() > np.abs(plain.model(first).coef_).sum()
 
 
-def test_a_sparse_baseline_is_recommended_only_if_allowed(tmp_path):
+def test_a_sparse_baseline_is_recommended_unless_it_is_only_compared(tmp_path):
     X, y = blobs(150, 6, shift=1.2)
     options = {"methods": ["medians", "rfe"], "cv": 3, "repeats": 1}
-    never = compare(X, y, **options)
+    never = compare(X, y, baselines=False, **options)
     assert never.choice.method == "medians"
     with pytest.raises(ValueError, match="rfe was not finished"):
         never.pick("rfe", 2)
-    allowed = compare(X, y, allow_baselines=True, **options)
-    assert not allowed.result("rfe").method.is_baseline
-    assert find_method("rfe").is_baseline  # for others it still is
-    allowed.save(tmp_path, allowed.find("rfe", 2))
+    peers = compare(X, y, **options)
+    assert never.result("rfe").method.is_baseline
+    assert not peers.result("rfe").method.is_baseline
+    assert not find_method("rfe").is_baseline  # for others it still is a peer
+    peers.save(tmp_path, peers.find("rfe", 2))
     again = load_model(tmp_path)
-    assert_array_equal(again.predict_proba(X), allowed.pick("rfe", 2).predict_proba(X))
-    alone = compare(X, y, allow_baselines=True, methods=["rfe", "most-frequent"], cv=3, repeats=1)
+    assert_array_equal(again.predict_proba(X), peers.pick("rfe", 2).predict_proba(X))
+    alone = compare(X, y, methods=["rfe", "most-frequent"], cv=3, repeats=1)
     assert alone.choice.method == "rfe"
     assert (alone.model.predict(X) == y).mean() > 0.75
+
+
+def test_a_sparse_baseline_that_is_not_named_is_not_recommended_in_place_of_those_that_are():
+    X, y = blobs(150, 6, shift=1.2)
+    comparison = compare(X, y, methods=["medians"], cv=3, repeats=1)
+    kinds = {r.method.name: r.method.is_baseline for r in comparison.results}
+    assert not kinds.pop("medians")
+    assert {"l1-logistic", "relaxed-l1", "rfe"} < kinds.keys() and all(kinds.values())
+    assert comparison.choice.method == "medians"
+    with pytest.raises(ValueError, match="none of the methods named may be recommended"):
+        compare(X, y, methods=["rfe"], baselines=False)
 
 
 def test_the_kept_columns_alone_are_scored_and_what_is_added_to_them():

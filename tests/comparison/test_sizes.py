@@ -17,7 +17,7 @@ def uneven():
     y = np.arange(48) % 2
     X = rng.normal(size=(48, 10)) + 0.6 * y[:, None] * (np.arange(10) < 6)
     options = {"methods": ["primal-dual", "l1-logistic"], "cv": 3, "repeats": 1}
-    return tamis.compare(X, y, **options, allow_baselines=True)
+    return tamis.compare(X, y, **options)
 
 
 def test_every_size_is_that_of_the_model_on_all_rows():

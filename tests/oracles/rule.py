@@ -51,10 +51,14 @@ def choose(scores, sizes, error, tolerance, allowed):
         return min(ties, key=lambda a: (sizes[a], a))
 
     def enough(best):
+        def loss(a):
+            return scores[best] - scores[a] - 1e-12
+
         return [
             a
             for a in everything
-            if allowed[a] and scores[best] - scores[a] <= max(error(best, a), tolerance) + 1e-12
+            if allowed[a]
+            and (loss(a) <= tolerance or (loss(a) <= error(best, a) and loss(a) <= 0.02))
         ]
 
     best = best_of(everything)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from tamis.paths.rule import Counted, Drawn, choose, choose_drawn, smoothing
+from tamis.paths.rule import LARGEST_LOSS, Counted, Drawn, choose, choose_drawn, smoothing
 from tests.oracles import rule as oracle
 
 
@@ -137,13 +137,28 @@ def test_a_candidate_with_a_twin_counts_only_if_it_is_clearly_better(seed):
 
 
 def test_a_perfect_score_is_not_infinitely_certain():
-    """24 features that are always right do not beat 5 features with one error in 40."""
-    codes = np.arange(40) % 2
-    right = np.ones((2, 40), dtype=np.float32)
+    """24 features that are always right do not beat 5 features with one error in 60."""
+    codes = np.arange(60) % 2
+    right = np.ones((2, 60), dtype=np.float32)
     right[0, 7] = 0
     errors = Counted.of(right, codes, balanced=True)
     chosen, best = choose(errors.scores(), np.array([5.0, 24.0]), errors, tolerance=0.0)
     assert (chosen, best) == (0, 1)
+
+
+@pytest.mark.parametrize("n_rows", [24, 40, 100, 1000])
+def test_no_candidate_is_chosen_that_is_further_behind_than_is_allowed(n_rows):
+    """However few the rows, and however large the error of the difference."""
+    rng = np.random.default_rng(n_rows)
+    codes, sizes = np.arange(n_rows) % 2, np.arange(1.0, 31.0)
+    right = (rng.random((30, n_rows)) < np.linspace(0.5, 0.9, 30)[:, None]).astype(np.float32)
+    errors = Counted.of(right, codes, balanced=True)
+    scores = errors.scores()
+    for tolerance in (0.0, 0.01, 0.05):
+        chosen, best = choose(scores, sizes, errors, tolerance=tolerance)
+        assert scores[best] - scores[chosen] <= max(LARGEST_LOSS, tolerance) + 1e-9
+    if n_rows <= 40:  # one standard error is more
+        assert errors.against(best).max() > 2 * LARGEST_LOSS
 
 
 def test_many_rows_do_not_make_a_tiny_difference_matter():

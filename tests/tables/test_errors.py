@@ -16,7 +16,7 @@ from tamis.tables.errors import InputError, in_python
     [
         ("use --max-size 2GB.", "use max_size=2GB."),
         ("--confidence is about --max-error", "confidence is about max_error"),
-        ("or --allow-baselines for those", "or allow_baselines=True for those"),
+        ("or --no-baselines for those", "or baselines=False for those"),
         ("(--calibration-share 0.3)", "(calibration_share=0.3)"),
         ("with --drop a,b.", "with drop=['a', 'b']."),
         ("to use: --text 'heart rate,a\\, b'; see", "to use: text=['heart rate', 'a, b']; see"),

@@ -34,7 +34,6 @@ _PAPERS = {
 _LEVELS = {
     "features": "number of features",
     "cost weight": "cost of a feature, in errors",
-    "C": "inverse of the penalty, C",
 }
 # Sizes that seconds are given for: rows, columns.
 _EXAMPLES = ((1_000, 100), (100, 10_000), (100_000, 100))
@@ -104,10 +103,10 @@ def show_methods(described):
     lines += [
         "",
         *textwrap.wrap(
-            "In parentheses: baselines, which are not recommended (--allow-baselines allows the "
-            "sparse ones). Readable models can be explained, asked, turned into a points card and "
-            "exported to SQL. Seconds are rough estimates for one training on rows x columns of "
-            "numbers with two classes, on one core; a comparison trains once per fold and repeat. "
+            "In parentheses: baselines that are not recommended. Readable models can be "
+            "explained, asked, turned into a points card and exported to SQL. Seconds "
+            "are rough estimates for one training on rows x columns of numbers with two classes, "
+            "on one core; a comparison trains once per fold and repeat. "
             "`tamis fit` skips a method, with a message, if all its trainings together would take "
             "more than "
             f"{described['patience_seconds']:.0f} s on the available cores; name it in --methods "

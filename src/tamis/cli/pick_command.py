@@ -10,6 +10,8 @@ from tamis.comparison.choosing.readable import tell_standard
 from tamis.comparison.folder import RunFolder
 from tamis.comparison.methods.baselines import BASELINES
 from tamis.comparison.methods.families import METHODS
+from tamis.comparison.options import Options
+from tamis.comparison.settings import find_beside
 from tamis.models.files import refuse_broken_link
 from tamis.tables.errors import InputError
 
@@ -17,10 +19,12 @@ from tamis.tables.errors import InputError
 def run(options):
     """Run the command; returns the exit code."""
     names = [method.name for method in METHODS]
-    allowed = [method.name for method in BASELINES if method.can_be_allowed]
-    _refuse_title(options.method, allowed)
-    if options.method not in (None, *names, *allowed):
-        raise InputError(f"--method {options.method}: the methods are {', '.join(names)}.")
+    sparse = [method.name for method in BASELINES if method.is_sparse_baseline]
+    _refuse_title(options.method, sparse)
+    if options.method not in (None, *names, *sparse):
+        raise InputError(
+            f"--method {options.method}: the methods are {', '.join((*names, *sparse))}."
+        )
     given = (options.method, options.n_features, options.readable or None, options.without or None)
     if all(one is None for one in given):
         raise InputError("say what to change: --method, --n-features, --without or --readable.")
@@ -33,10 +37,10 @@ def run(options):
         raise InputError(f"-o {target.path} is the folder of a `tamis fit`; name another folder.")
     _refuse_picked(source)
     words = find_words(source, options.data)
-    if options.method in allowed and not words.get("allow_baselines"):
+    if options.method in find_beside(Options.from_words(words)):
         raise InputError(
-            f"--method {options.method} is a baseline in this run; to use its models, repeat "
-            "tamis fit with --allow-baselines: tamis fit ... --allow-baselines -o RUN"
+            f"--method {options.method} is only compared in this run. To use its models, repeat "
+            f"tamis fit without --no-baselines, and name {options.method} if you name methods."
         )
     own = None
     if not options.readable and (options.method is None or options.n_features is None):
@@ -75,17 +79,16 @@ def _tell_largest(comparison, choice, wanted):
         say(f"the largest model of {choice.method} has {plural(largest, 'feature')}")
 
 
-def _refuse_title(given, allowed):
+def _refuse_title(given, sparse):
     """Raise InputError for a baseline that cannot be picked, or that has another name here."""
     for method in BASELINES:
         if given not in (method.name, method.title):
             continue
-        if method.name not in allowed:
+        if method.name not in sparse:
             raise InputError(f"--method {given} is a baseline, whose models cannot be picked.")
         if given != method.name:
             raise InputError(
-                f"--method {given} is a baseline, called {method.name} here. To use its models: "
-                f"tamis fit ... --allow-baselines -o RUN, then tamis pick RUN --method "
+                f"--method {given} is called {method.name} here: tamis pick RUN --method "
                 f"{method.name}"
             )
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from tamis.cli import argument_types
 from tamis.cli.printing import say
-from tamis.comparison.options import Number, declared
+from tamis.comparison.options import Number, declared, switch
 from tamis.tables.columns.missing import BELOW_DETECTION
 
 DATA = "table to read: a file, or - for standard input"
@@ -31,6 +31,8 @@ def add_declared(group, name):
             words["metavar"] = one.metadata["metavar"]
         if one.default is False:
             words = {"action": "store_true", "help": words["help"]}
+        elif one.default is True:
+            words = {"action": "store_false", "help": words["help"], "dest": one.name}
         elif isinstance(must, Number):
             words["type"] = partial(argument_types.number, must)
         elif must is not None:
@@ -39,7 +41,7 @@ def add_declared(group, name):
             words["type"] = getattr(argument_types, read)
             words["default"] = () if one.default is MISSING else one.default
             words |= {"action": argument_types.Append} if read == "names" else {}
-        group.add_argument(f"--{one.name.replace('_', '-')}", **words)
+        group.add_argument(switch(one), **words)
 
 
 def add_columns(parser, option, help):

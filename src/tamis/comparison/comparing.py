@@ -78,7 +78,7 @@ def compare(
     below_detection: str = "half",
     vectorizer: str = "counts",
     ngrams: tuple[int, int] = (1, 1),
-    allow_baselines: bool = False,
+    baselines: bool = True,
     readable: bool = False,
     checkpoints: str | PathLike | None = None,
     force: bool = False,
@@ -170,8 +170,9 @@ def compare(
         How words are counted.
     ngrams : (int, int)
         Shortest and longest sequence of words to count.
-    allow_baselines : bool
-        Whether sparse baselines (lasso, relaxed lasso, RFE) may be recommended.
+    baselines : bool
+        Whether sparse baselines (lasso, relaxed lasso, RFE) may be recommended, too: all of them,
+        or those that `methods` names. Otherwise they are only compared.
     readable : bool
         Whether only models may be recommended that can be explained, asked, turned into a points
         card and exported to SQL. Other methods are not run.
@@ -240,7 +241,7 @@ def compare(
             },
             keep=tuple(keep or ()),
             positive=None if positive is None else str(positive),
-            allow_baselines=bool(allow_baselines),
+            baselines=bool(baselines),
             readable=bool(readable),
             seed=as_seed(random_state),
             misclassification=dict(misclassification or {}),
@@ -337,8 +338,11 @@ def compare_table(
         seconds = {name: estimate_seconds(problem, name) for name in planned.settings.methods}
         was_cleared = store is not None and store.was_cleared
         n_values = math.prod(problem.encoded.shape)
-        keys = () if store is None else (task.key for task in planned.tasks)
-        done = frozenset(key for key in keys if store.path(key).exists())
+        done = frozenset(
+            task.key
+            for task in planned.tasks
+            if store is not None and store.path(task.key).exists()
+        )
         begun = Start(
             planned, seconds, notes, prepared.checks, n_jobs, was_cleared, n_values, done
         )

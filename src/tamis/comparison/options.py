@@ -17,7 +17,7 @@ from typing import Any
 
 from tamis.tables.errors import InputError
 
-__all__ = ["METHOD_NAMES", "Number", "Options", "declared"]
+__all__ = ["METHOD_NAMES", "Number", "Options", "declared", "switch"]
 
 #: For help texts, which are shown before the methods are imported.
 METHOD_NAMES = "centers, medians, primal-dual, panel, panel-kernel, landmarks, datum-wise"
@@ -95,9 +95,10 @@ class Options:
         f"means both panels); baselines: {_BASELINE_NAMES} (default: auto)",
         group="comparing",
     )
-    allow_baselines: bool = _option(
-        False,
-        "allow the sparse baselines (l1-logistic, relaxed-l1, rfe) to be recommended, too",
+    baselines: bool = _option(
+        True,
+        "only compare with the sparse baselines (l1-logistic, relaxed-l1, rfe); by default they "
+        "may be recommended, too",
         group="comparing",
     )
     readable: bool = _option(
@@ -192,7 +193,7 @@ class Options:
     tolerance: float = _option(
         0.01,
         "difference in score that is not worth an extra feature (default: 0.01); with 0, only the "
-        "standard error counts",
+        "standard error counts, up to 0.02",
         group="comparing",
         must=Number(0, 1, open_high=True),
         metavar="T",
@@ -325,6 +326,12 @@ class Options:
         """The options that outcomes of tasks depend on, by name."""
         later = {one.name for one in fields(self) if one.metadata["is_later"]}
         return {name: value for name, value in asdict(self).items() if name not in later}
+
+
+def switch(one: Field) -> str:
+    """The option of the command that a field declares; one that is on by default is turned off."""
+    name = one.name.replace("_", "-")
+    return f"--no-{name}" if one.default is True else f"--{name}"
 
 
 def declared(group: str) -> Iterator[Field]:

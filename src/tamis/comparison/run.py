@@ -123,8 +123,8 @@ def drop_slow(planned, problem, named, notes, needed=()):
         for name in methods
     }
     left_out = {name: t for name, t in seconds.items() if t > PATIENCE}
-    allow = planned.settings.allow_baselines
-    ours = [name for name in methods if not find_method(name, allow).is_baseline]
+    beside = planned.settings.beside
+    ours = [name for name in methods if not find_method(name, beside).is_baseline]
     if ours and all(name in left_out for name in ours):
         del left_out[min(ours, key=seconds.get)]
     left_out = {name: t for name, t in left_out.items() if name not in (*named, *needed)}
@@ -133,7 +133,7 @@ def drop_slow(planned, problem, named, notes, needed=()):
         notes.append(f"{name} is not run: it would take about {told} (--methods all runs it)")
     planned = planned.without(left_out)
     left = planned.settings.methods
-    added = [n for n in left if find_method(n, allow).is_baseline and n not in named]
+    added = [n for n in left if find_method(n, beside).is_baseline and n not in named]
     if named != ("auto",) and added:
         notes.append(f"also running the baselines: {', '.join(added)}")
     return planned, left_out
@@ -209,8 +209,8 @@ class Work:
         self.problem, self.planned, self.store, self.n_jobs = problem, planned, store, n_jobs
         self.deadline, self.only_finished, self.callbacks = deadline, only_finished, callbacks
         self.done, self.failed, self.is_stopped = {}, {}, only_finished
-        allow = planned.settings.allow_baselines
-        own = [u.method for u in planned.tasks if not find_method(u.method, allow).is_baseline]
+        beside = planned.settings.beside
+        own = [u.method for u in planned.tasks if not find_method(u.method, beside).is_baseline]
         self._first = own[0]
 
     def is_over(self):
@@ -259,7 +259,7 @@ class Work:
                 continue
             pairs = [self.done.pop(key) for key in keys]  # of the size of the result
             whole = self.done.pop(of_all[0])[1] if of_all else None
-            method = find_method(name, settings.allow_baselines)
+            method = find_method(name, settings.beside)
             results.append(collect(method, pairs, self.problem, settings, codes, whole))
         return results, unfinished
 

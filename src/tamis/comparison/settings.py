@@ -15,7 +15,7 @@ from tamis.paths.rule import TOLERANCE
 from tamis.tables.columns.spelling import hint_alike
 from tamis.tables.errors import InputError, nearest
 
-__all__ = ["Settings", "find_methods", "find_named", "make_settings"]
+__all__ = ["Settings", "find_beside", "find_methods", "find_named", "make_settings"]
 
 # A name that stands for all methods that are trained with it.
 _PANEL = "panel"
@@ -36,7 +36,7 @@ class Settings:
     positive: int | None = None  # index of the class that `min_sensitivity` is about
     min_sensitivity: float | None = None
     permutations: int = 0  # how often everything is repeated with shuffled labels
-    allow_baselines: bool = False  # whether sparse baselines may be recommended
+    beside: tuple[str, ...] = ()  # sparse baselines that are compared, and not recommended
     # Cost of predicting each class (columns) for rows of each class (rows).
     misclassification: tuple[tuple[float, ...], ...] | None = None
     learning_curve: bool = False
@@ -75,15 +75,30 @@ def find_methods(options: Options) -> tuple[str, ...]:
             f"--methods {unknown[0] if unknown else options.methods}: the methods are "
             f"{', '.join(names)}; or auto, or all.{f' Did you mean {near[0]}?' if near else ''}"
         )
-    if all(find_method(name, options.allow_baselines).is_baseline for name in wanted):
-        able = ", ".join(method.name for method in METHODS)
+    beside = find_beside(options)
+    if all(find_method(name, beside).is_baseline for name in wanted):
+        able = ", ".join(name for name in names if not find_method(name, beside).is_baseline)
         raise InputError(
-            "--methods: only baselines are named, and baselines are not recommended. Add a "
-            f"method: {able}; or use --allow-baselines, which allows the sparse ones."
+            f"--methods: none of the methods named may be recommended. Add one of: {able}."
         )
     ours = [method.name for method in METHODS if method.name in wanted]
     baselines = [method.name for method in BASELINES if method.name in wanted]
     return (*ours, *(baselines or [method.name for method in BASELINES]), *kept)
+
+
+def find_beside(options: Options) -> tuple[str, ...]:
+    """Sparse baselines that are only compared: those that the user did not name, or none of them.
+
+    If methods are named, a baseline that is added to them is not recommended in their place.
+    """
+    wanted = find_named(options)
+    is_open = options.baselines and wanted in (("auto",), ("all",))
+    return tuple(
+        method.name
+        for method in BASELINES
+        if method.is_sparse_baseline
+        and not (is_open or (options.baselines and method.name in wanted))
+    )
 
 
 def make_settings(options: Options, problem, notes: list[str]) -> Settings:
@@ -95,12 +110,12 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
         raise InputError(
             "--min-sensitivity: name the class whose sensitivity is meant with --positive CLASS."
         )
-    methods = find_methods(options)
+    methods, beside = find_methods(options), find_beside(options)
     if problem.weights is not None:
-        methods = _weighted_methods(methods, options.allow_baselines, notes)
+        methods = _weighted_methods(methods, beside, notes)
     methods = _suitable_methods(methods, options, problem, notes)
     if options.readable:
-        methods = _readable_methods(methods, options.allow_baselines, notes)
+        methods = _readable_methods(methods, beside, notes)
     return Settings(
         methods=methods,
         n_folds=_count_folds(options, problem, notes),
@@ -113,7 +128,7 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
         positive=_find_positive(options, problem),
         min_sensitivity=options.min_sensitivity,
         permutations=options.permutations,
-        allow_baselines=options.allow_baselines,
+        beside=beside,
         learning_curve=options.learning_curve,
         assay_error=options.assay_error,
         assay_errors=options.assay_errors,
@@ -167,10 +182,10 @@ def _refuse_one_group(problem, c):
     )
 
 
-def _weighted_methods(methods, allow_baselines, notes):
+def _weighted_methods(methods, beside, notes):
     """Methods that use sample weights exactly; the others are skipped, with a message."""
     exact = tuple(name for name in methods if find_method(name).takes_weights)
-    if all(find_method(name, allow_baselines).is_baseline for name in exact):
+    if all(find_method(name, beside).is_baseline for name in exact):
         able = ", ".join(method.name for method in METHODS if method.takes_weights)
         raise InputError(
             "--weights: none of the methods named can use sample weights exactly; "
@@ -188,7 +203,8 @@ def _suitable_methods(methods, options, problem, notes):
     """Methods that can be used for the data; others are skipped, with a message if named."""
     skipped = [name for name in methods if not find_method(name).suits(problem)]
     left = tuple(name for name in methods if name not in skipped)
-    if all(find_method(name, options.allow_baselines).is_baseline for name in left):
+    beside = find_beside(options)
+    if all(find_method(name, beside).is_baseline for name in left):
         raise InputError(
             f"--methods {skipped[0]}: kernels are not used for sparse data; use panel."
         )
@@ -199,9 +215,9 @@ def _suitable_methods(methods, options, problem, notes):
     return left
 
 
-def _readable_methods(methods, allow_baselines, notes):
+def _readable_methods(methods, beside, notes):
     """Methods whose models can be read, and the baselines; others are left out with a message."""
-    allowed = [find_method(name, allow_baselines) for name in methods]
+    allowed = [find_method(name, beside) for name in methods]
     left = tuple(m.name for m in allowed if m.is_readable or m.is_baseline)
     if all(method.is_baseline for method in allowed if method.name in left):
         able = ", ".join(method.name for method in METHODS if method.is_readable)

@@ -13,13 +13,15 @@ accuracy: over all rows). A perfect score must not look infinitely certain, so h
 unit is added in each direction [1]_: :math:`V_0 = C^{-2} \sum_c (U_c + 2)^{-2}`, with U_c units
 that have rows of class c (accuracy: :math:`(U + 2)^{-2}`). Candidate a is *good enough* when
 
-.. math:: D_a \le \max\big(\sqrt{V_a + V_0}, \text{tolerance}\big),
+.. math:: D_a \le \max\big(\min(\sqrt{V_a + V_0}, 0.02), \text{tolerance}\big),
 
 and the rule selects the sparsest of these; of several, those that are preferred because they can
 be read; and of these the one with the best score. A candidate that cannot be read may have a
 *twin* that can, with the same features: it counts only if its score is above that of the twin by
 more than one standard error of the difference and by more than the tolerance. The tolerance makes
-the rule useful for many rows, where every difference is significant. Scores that are not means
+the rule useful for many rows, where every difference is significant; the limit of 0.02 for few,
+where one standard error is 5 to 10 points of score, which the rule would give away for nothing
+but its own ignorance (measured: `benchmarks/accuracy/rules.py`). Scores that are not means
 over rows (F1, Matthews correlation, area under the curve) take :math:`V_a` from the covariance of
 bootstrap draws.
 
@@ -41,10 +43,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 __all__ = [
+    "LARGEST_LOSS",
     "TOLERANCE",
     "Counted",
     "Drawn",
     "PerFold",
+    "allowed_loss",
     "best_of",
     "choose",
     "choose_drawn",
@@ -55,6 +59,8 @@ __all__ = [
 
 # Differences in score that are not worth another feature.
 TOLERANCE = 0.01
+# The most that the rule gives up for fewer features, however uncertain the difference is.
+LARGEST_LOSS = 0.02
 _ROUNDING = 1e-12
 # Values that are worked on together.
 _BLOCK = 1 << 17
@@ -75,11 +81,12 @@ def choose(
     `scores` (n_candidates,): larger is better. `sparsity` (n_candidates,): what to minimise:
     numbers of features. `errors`: standard errors of differences, by ``errors.against(b)``; with
     twins not PerFold. `tolerance`: difference in score that never matters; with 0, only the
-    standard error counts. `allowed` (n_candidates,) or None: candidates that may be chosen; the
-    others only set the standard. If none of the allowed is good enough, the best of the allowed
-    sets it. `preferred` (n_candidates,) or None: candidates that are chosen before others that are
-    as sparse, whatever their scores. `twins` (n_candidates,) or None: for each candidate, the one
-    that it must clearly surpass in order to be chosen, or to set the standard; -1 for none.
+    standard error counts, up to `LARGEST_LOSS`. `allowed` (n_candidates,) or None: candidates that
+    may be chosen; the others only set the standard. If none of the allowed is good enough, the
+    best of the allowed sets it. `preferred` (n_candidates,) or None: candidates that are chosen
+    before others that are as sparse, whatever their scores; equal scores go to the first
+    candidate. `twins` (n_candidates,) or None: for each candidate, the one that it must clearly
+    surpass in order to be chosen, or to set the standard; -1 for none.
     Returns `chosen`; `best`: the candidate that set the standard.
     """
     if twins is not None:
@@ -95,7 +102,8 @@ def choose(
     fewest = sizes <= sizes.min() + 1e-9
     if preferred is not None and (fewest & preferred).any():
         fewest &= preferred
-    return int(np.argmax(np.where(fewest, scores, -np.inf))), best
+    left = np.where(fewest, scores, -np.inf)
+    return int(np.argmax(left >= left.max() - _ROUNDING)), best
 
 
 def choose_drawn(
@@ -170,8 +178,13 @@ def best_of(scores: NDArray, sparsity: NDArray) -> int:
 def good_enough(
     scores: NDArray, best: int, errors: Counted | Drawn | PerFold, tolerance: float = TOLERANCE
 ) -> NDArray[np.bool_]:
-    """Which candidates are within one standard error, or the tolerance, of the best."""
-    return scores[best] - scores <= np.maximum(errors.against(best), tolerance) + _ROUNDING
+    """Which candidates are behind the best by no more than is allowed."""
+    return scores[best] - scores <= allowed_loss(errors.against(best), tolerance) + _ROUNDING
+
+
+def allowed_loss(error: ArrayLike, tolerance: float = TOLERANCE) -> NDArray[np.float64]:
+    """How far behind the best a score may be, by the standard error of the difference."""
+    return np.maximum(np.minimum(error, LARGEST_LOSS), tolerance)
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
         Score to maximise.
     rule : {"best", "1se"}, default="best"
         The best radius (the sparsest of equals), or the sparsest whose score is within one
-        standard error, or `tolerance`, of the best.
+        standard error, but at most 0.02, of the best, or within `tolerance`.
     tolerance : float, default=0.01
         For ``rule="1se"``: a difference in score this small is not worth a feature.
     n_jobs : int or None, default=None

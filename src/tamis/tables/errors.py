@@ -19,7 +19,8 @@ _OPTION = re.compile(
     r"(?P<names>(?:'[^']*'|\"[^\"]*\"|[^\s;:()'\"])+)"
     r"|--(?P<option>[a-z]+(?:-[a-z]+)*)(?P<space> ?)(?P<word>[^\s.,;:()=]*)"
 )
-_FLAGS = ("allow-baselines", "force", "learning-curve", "readable", "transpose")
+_FLAGS = ("force", "learning-curve", "readable", "transpose")
+_SWITCHES = {"no-baselines": "baselines"}
 # Words after an option that go on with the sentence.
 _NO_VALUES = re.compile(
     "and|are|at|before|both|cannot|for|if|in|instead|is|must|names|needs?|of|or|raises|states|to"
@@ -180,6 +181,8 @@ def in_python(message: object, names: Mapping[str, str] = _NAMES) -> str:
         name = names.get(match["option"], match["option"].replace("-", "_"))
         if match["option"] in _FLAGS:
             name += "=True"
+        elif match["option"] in _SWITCHES:
+            name = f"{_SWITCHES[match['option']]}=False"
         elif match["space"] and match["word"] and not _NO_VALUES.fullmatch(match["word"]):
             return f"{name}={match['word']}"
         return f"{name}{match['space']}{match['word']}"

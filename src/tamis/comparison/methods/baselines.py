@@ -1,11 +1,12 @@
 """Baselines that every method is compared with; the sparse ones are in `sparse_baselines`.
 
-They are not recommended, unless the user allows it for the sparse ones.
+The sparse ones may be recommended like any method; the others are not.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 
 import numpy as np
 from sklearn.dummy import DummyClassifier
@@ -146,16 +147,16 @@ BASELINES = (MostFrequent(), L1Logistic(), RelaxedL1(), Rfe(), RandomForest())
 KEPT_ALONE = KeptAlone()
 
 
-def find_method(name: str, allow_baselines: bool = False) -> Method:
+def find_method(name: str, beside: Sequence[str] = ()) -> Method:
     """Find a method or baseline by its name.
 
-    `allow_baselines`: whether sparse baselines are returned as methods that may be recommended.
+    `beside`: names of sparse baselines that are only compared, and not recommended.
     """
     known = (*METHODS, *BASELINES, KEPT_ALONE)
     method = next(method for method in known if method.name == name)
-    if allow_baselines and method.can_be_allowed:
+    if name in beside:
         method = copy.copy(method)
-        method.is_baseline = False
+        method.is_baseline = True
     return method
 
 

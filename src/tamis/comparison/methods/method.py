@@ -74,8 +74,8 @@ class Method(ABC):
     """Base of the methods.
 
     `name`, `title`: name for the command line, and title for people. `is_baseline`: whether it is
-    only a baseline, which is not recommended. `can_be_allowed`: whether a baseline may be
-    recommended if the user allows it. `asks`: whether each sample is asked for its own features.
+    only compared, and not recommended. `is_sparse_baseline`: whether it is a baseline that may be
+    recommended. `asks`: whether each sample is asked for its own features.
     `takes_weights`: whether a sample weight of 2 is exactly equivalent to repeating the row.
     `has_medians`: whether its class centers are medians. `streams`: whether it can be trained on
     chunks of rows (`fit_chunks`). `metric`: whether features are compared by means or by medians.
@@ -92,7 +92,7 @@ class Method(ABC):
 
     name = title = ""
     is_baseline = False
-    can_be_allowed = False
+    is_sparse_baseline = False
     asks = False
     takes_weights = False
     has_medians = False
@@ -134,7 +134,7 @@ class Method(ABC):
 
     def shrink(self, trained: Trained, level: int) -> tuple[NDArray, Any]:
         """Columns of the part that a model needs, and the fitted model reduced to them."""
-        raise ValueError(f"{self.name} is a baseline, which is never used as a model.")
+        raise ValueError(f"{self.name} is only compared; it is never used as a model.")
 
 
 class RankingMethod(Method):

@@ -1,7 +1,7 @@
 """Sparse baselines: l1 logistic regression, relaxed l1, and recursive feature elimination.
 
-Their models are linear, so with `allow_baselines` they are recommended and saved as the linear
-model of a `PanelClassifier`. Shapes: coefficients (n_classes, n_selected).
+Their models are linear, and saved as the linear model of a `PanelClassifier`. Shapes:
+coefficients (n_classes, n_selected).
 """
 
 from __future__ import annotations
@@ -11,23 +11,43 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
+from scipy.special import expit
+from sklearn import config_context
+from sklearn.linear_model import LogisticRegression, lasso_path
 from sklearn.preprocessing import StandardScaler
 
 from tamis._array import is_sparse, multiply_transposed, take_columns
 from tamis._base import RECORD_VERSION, largest, softmax
-from tamis.comparison.methods.method import Trained, count_levels
+from tamis.comparison.methods.method import MANY_ROWS, Trained, count_levels
 from tamis.comparison.methods.panel import PanelModels
 from tamis.comparison.problem.problem import Part, Problem
 from tamis.heads import LinearHead, fit_logistic, fit_sparse_logistic
 from tamis.panel import PanelClassifier, PanelPath
 from tamis.panel.forward import content_folds, weigh_classes
 from tamis.panel.importances import measure_importances
+from tamis.panel.selection import is_rare
 
-__all__ = ["L1Logistic", "RelaxedL1", "Rfe", "SparseBaseline", "fit_l1_logistic"]
+__all__ = ["L1Logistic", "L1Path", "RelaxedL1", "Rfe", "SparseBaseline"]
 
-# Ridges of relaxed l1, the folds that choose one, and how many features are refitted at most.
-_RIDGES, _RIDGE_FOLDS, _REFITTED = (0.3, 3.0, 30.0), 3, 100
+# Most features of l1 logistic regression, and most words.
+_L1_FEATURES, _L1_WORDS = 512, 2_000
+# How much weaker each penalty is than the one before: while there are few features, then, and when
+# there are all.
+_SMALL_STEP, _FEW, _STEP, _LAST_STEP = 0.93, 10, 0.85, 0.3
+# The weakest penalty, as a share of the strongest; and the share of the loss at which a path ends.
+_WEAKEST, _LEAST_LOSS = 1e-3, 0.01
+# Expansions for one penalty, how often a step is halved, and the gain, as a share of the loss, at
+# which they end; the least curvature of a row.
+_MOST_EXPANSIONS, _MOST_HALVINGS, _PRECISION, _LASSO_TOL, _LEAST_CURVATURE = (
+    30,
+    10,
+    1e-5,
+    1e-5,
+    1e-5,
+)
+# Ridges of relaxed l1, the folds that choose one, and numbers of features that are refitted.
+_RIDGES, _RIDGE_FOLDS = (0.3, 3.0, 30.0), 3
+_REFITTED = (1, 2, 3, 4, 5, 6, 8, 10, 14, 20, 32, 56, 100)
 # Most features of a model of the elimination, and the share that is dropped in one step: of more
 # than so many features, and of fewer.
 _ELIMINATION_FEATURES, _MANY = 128, 120
@@ -35,30 +55,31 @@ _DROPPED_OF_MANY, _DROPPED = 0.25, 0.08
 
 
 class SparseBaseline(PanelModels):
-    """Base of the sparse baselines."""
+    """Base of the sparse baselines, which may be recommended."""
 
-    is_baseline = can_be_allowed = takes_weights = is_readable = True
+    is_sparse_baseline = takes_weights = is_readable = True
     head_name = "logistic"
 
 
 class L1Logistic(SparseBaseline):
-    """Logistic regression with an l1 penalty, from scikit-learn, at several penalties."""
+    """Logistic regression with an l1 penalty: the weakest that leaves so many features."""
 
     name, title = "l1-logistic", "lasso"
-    takes_weights = True
-    level_name = "C"
 
-    def levels(self, problem, limit):
-        """Inverse penalties, from the strongest penalty; 0.01 to 10 for 500 rows."""
-        return [c * 500 / problem.n_rows for c in (0.01, 0.03, 0.1, 0.3, 1.0, 10.0)]
+    def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
+        """Numbers of features, up to 512 and the number of rows; of words up to 2,000."""
+        words = is_rare(problem.encoded)
+        most = _L1_WORDS if words else min(_L1_FEATURES, problem.n_rows)
+        n_rows = MANY_ROWS + 1 if words else problem.n_rows
+        return count_levels(problem.n_features, min(limit or most, most), n_rows)
 
-    def train(self, part, levels):
-        """One class against the rest, for every penalty."""
+    def train(self, part: Part, levels: Sequence[float]) -> Trained:
+        """One class against the rest, along one path of penalties."""
         heads, columns = fit_l1_path(part, levels)
         return linear_path(part, levels, heads, columns, [0.0] * len(levels))
 
-    def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """Coordinate descent, six times per class."""
+    def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
+        """Coordinate descent along a path, for each class."""
         rate = 4e-6 if n_stored < 0.5 * n_rows * n_columns else 5e-7
         return 0.1 + rate * n_stored * (1 if n_classes == 2 else n_classes)
 
@@ -67,29 +88,28 @@ class RelaxedL1(SparseBaseline):
     """The features of l1 logistic regression, refitted with a ridge chosen in folds."""
 
     name, title = "relaxed-l1", "relaxed lasso"
-    level_name = "C"
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
-        """Inverse penalties, from the strongest penalty; 0.01 to 1 for 500 rows."""
-        return [c * 500 / problem.n_rows for c in (0.01, 0.02, 0.03, 0.05, 0.1, 0.2, 0.3, 1.0)]
+        """Numbers of features, up to 100."""
+        most = min(problem.n_features, limit or problem.n_features, _REFITTED[-1])
+        return [k for k in _REFITTED if k < most] + [most]
 
     def train(self, part: Part, levels: Sequence[float]) -> Trained:
         """Refit every level."""
         kept = part.problem.kept[part.feature_of]
         columns, refitted, ridges = [], [], []
-        for head, some in zip(*fit_l1_path(part, levels), strict=True):
-            if some.size > _REFITTED:
-                size = np.abs(head.coef).sum(axis=0)
-                some = some[np.sort(largest(size, _REFITTED))]
+        for some in fit_l1_path(part, levels)[1]:
             features = np.unique(part.feature_of[some])
-            columns.append(np.flatnonzero(np.isin(part.feature_of, features) | kept))
-            tuned, ridge = _tune_ridge(part, columns[-1])
+            every = np.flatnonzero(np.isin(part.feature_of, features) | kept)
+            if not columns or not np.array_equal(every, columns[-1]):
+                tuned, ridge = _tune_ridge(part, every)
+            columns.append(every)
             refitted.append(tuned)
             ridges.append(ridge)
         return linear_path(part, levels, refitted, columns, ridges)
 
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
-        """Coordinate descent, eight times per class, and three ridges in three folds."""
+        """Coordinate descent along a path, and three ridges in three folds for each level."""
         rate = 5e-6 if n_stored < 0.5 * n_rows * n_columns else 2e-7
         n_problems = 1 if n_classes == 2 else n_classes
         return 0.2 + (rate * n_stored + 2e-4 * n_rows) * n_problems
@@ -206,26 +226,57 @@ def linear_path(
     return Trained(path, part, np.arange(len(levels)))
 
 
-def fit_l1_path(part: Part, penalties: Sequence[float]) -> tuple[list[LinearHead], list[NDArray]]:
-    """L1 logistic regressions of each class against the rest, and the columns of each penalty.
+def fit_l1_path(part: Part, counts: Sequence[float]) -> tuple[list[LinearHead], list[NDArray]]:
+    """L1 logistic regressions of each class against the rest, and the columns of each.
 
-    Decisions of several classes are the log odds of each against the rest.
+    For each number of features, ascending, the weakest penalty before there are more; kept
+    features do not count. Decisions of several classes are the log odds of each against the rest.
     """
     scaler = StandardScaler(with_mean=not is_sparse(part.X))
     X = scaler.fit_transform(part.X, sample_weight=part.weights)
     chosen = [1] if part.known.size == 2 else range(part.known.size)
-    fits = [
-        fit_l1_logistic(X, part.codes == c, _balance(part.codes == c, part), penalties, part.seed)
-        for c in chosen
-    ]
+    fits = [L1Path(X, part.codes == c, _balance(part.codes == c, part)) for c in chosen]
+    path = _follow(fits, part, scaler)
+    head, some, _ = following = next(path)
     heads, columns = [], []
-    for solutions in zip(*fits, strict=True):
-        coef = np.stack([coef for coef, _ in solutions])
-        some = np.flatnonzero(coef.any(axis=0))
-        intercept = np.array([intercept for _, intercept in solutions])
-        heads.append(_in_units(coef[:, some], intercept, scaler, some))
+    for count in counts:
+        while following is not None and following[2] <= count:
+            head, some, _ = following
+            following = next(path, None)
+        heads.append(head)
         columns.append(some)
     return heads, columns
+
+
+def _follow(fits, part, scaler):
+    """Heads from strong penalties to weak ones, their columns, and their numbers of features."""
+    is_free = ~part.problem.kept
+    penalty = strongest = max(fit.strongest for fit in fits)
+    while True:
+        head, some = _head_of(fits, scaler)
+        size = np.count_nonzero(is_free[np.unique(part.feature_of[some])])
+        yield head, some, size
+        penalty *= _step(size, np.count_nonzero(is_free[part.present]))
+        if penalty <= strongest * _WEAKEST or all(fit.is_exact for fit in fits):
+            return
+        with config_context(skip_parameter_validation=True):  # takes as long as the lasso itself
+            for fit in fits:
+                fit.move(penalty)
+
+
+def _step(size, n_features):
+    """How much weaker the next penalty is."""
+    if size == n_features:
+        return _LAST_STEP
+    return _SMALL_STEP if size < _FEW else _STEP
+
+
+def _head_of(fits, scaler):
+    """The head of the present coefficients, and its columns."""
+    coef = np.stack([fit.coef for fit in fits])
+    some = np.flatnonzero(coef.any(axis=0))
+    intercept = np.array([fit.intercept for fit in fits])
+    return _in_units(coef[:, some], intercept, scaler, some), some
 
 
 def _in_units(coef, intercept, scaler, columns):
@@ -265,46 +316,106 @@ def _tune_ridge(part, columns):
     return fit(X, codes, weights, n_classes, [ridge])[0], ridge
 
 
-def fit_l1_logistic(X, is_class, weights, penalties, seed):
-    """Coefficients and intercepts of l1 logistic regressions, each on the columns it may need.
+class L1Path:
+    """L1 logistic regression of one class against the rest, from strong penalties to weak ones.
 
-    With the inverse penalty C, the coefficient of a column is 0 where the slope of the loss along
-    it is below 1 / C. So scikit-learn solves a problem of a few columns only: those that have a
-    coefficient for the last penalty, and the steepest of the others. Columns that turn out to be
-    needed are added until there are none left. The result is the solution for all columns.
+    With the penalty p, the coefficient of a column is 0 where the slope of the loss along it is
+    below p. So each problem is solved on a few columns only: those that have a coefficient, and
+    the steepest of the others; those that turn out to be needed are added until there are none
+    left. On these, the loss is replaced by its second-order expansion, a lasso of scikit-learn,
+    again and again. The intercept is not penalised.
 
-    `X` (n_rows, n_columns): standardised; `is_class` (n_rows,); `weights` (n_rows,); `penalties`:
-    values of C, ascending. Returns `solutions` (n_columns,), float).
+    `X` (n_rows, n_columns): standardised, dense or sparse; `is_class` (n_rows,); `weights`
+    (n_rows,).
     """
-    solutions, coef = [], np.zeros(X.shape[1])
-    residual = weights * (is_class - weights @ is_class / weights.sum())
-    slopes = _slopes(X, residual)
-    for C in penalties:
-        n_active = np.count_nonzero(coef)
-        working = np.union1d(np.flatnonzero(coef), _steepest(slopes, 20 + 2 * n_active))
+
+    def __init__(self, X, is_class, weights):
+        self.X, self.is_class, self.weights = X, is_class.astype(np.float64), weights
+        self.coef, share = np.zeros(X.shape[1]), weights @ self.is_class / weights.sum()
+        self.intercept = float(np.log(share / (1 - share)))
+        self.margins = np.full(len(weights), self.intercept)
+        self.null_loss = self.loss = self._loss(self.margins)
+        self.slopes = self._slopes()
+        # The penalty at which the first coefficient appears.
+        self.strongest = float(self.slopes.max())
+
+    @property
+    def is_exact(self):
+        """Whether there is hardly any loss left: weaker penalties only enlarge coefficients."""
+        return self.loss < _LEAST_LOSS * self.null_loss
+
+    def move(self, penalty):
+        """Minimise the loss with a penalty, from the present coefficients."""
+        active = np.flatnonzero(self.coef)
+        working = np.union1d(active, _steepest(self.slopes, 20 + 2 * active.size))
         while True:
-            model = LogisticRegression(
-                l1_ratio=1.0, C=C, solver="liblinear", max_iter=200, random_state=seed
-            )
-            some = take_columns(X, working)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # about iterations; they show in the score
-                model.fit(some, is_class, weights)
-            slopes = _slopes(X, weights * (is_class - model.predict_proba(some)[:, 1]))
-            needed = np.where(slopes > 1.001 / C, slopes, 0.0)
+            self._descend(working, penalty)
+            self.slopes = self._slopes()
+            needed = np.where(self.slopes > 1.001 * penalty, self.slopes, 0.0)
             needed[working] = 0.0
             if not needed.any():
-                break
+                return
             working = np.union1d(working, _steepest(needed, 20 + working.size))
-        coef = np.zeros(X.shape[1])
-        coef[working] = model.coef_[0]
-        solutions.append((coef, float(model.intercept_[0])))
-    return solutions
 
+    def _descend(self, working, penalty):
+        """Minimise on some columns."""
+        X = take_columns(self.X, working)
+        coef = self.coef[working]
+        value = self.loss + penalty * np.abs(coef).sum()
+        for _ in range(_MOST_EXPANSIONS):
+            aim, intercept, margins = self._expand(X, coef, penalty)
+            for _ in range(_MOST_HALVINGS):
+                loss = self._loss(margins)
+                after = loss + penalty * np.abs(aim).sum()
+                if after <= value:
+                    break
+                aim, intercept = (aim + coef) / 2, (intercept + self.intercept) / 2
+                margins = (margins + self.margins) / 2
+            else:
+                return
+            self.intercept, self.margins, self.loss = intercept, margins, loss
+            self.coef[working] = coef = aim
+            if value - after <= _PRECISION * self.null_loss:
+                return
+            value = after
 
-def _slopes(X, residual):
-    """Absolute slope of the loss along each column."""
-    return np.abs(multiply_transposed(X, residual[:, None])[:, 0])
+    def _expand(self, X, coef, penalty):
+        """Coefficients, intercept and margins that minimise the expansion with the penalty."""
+        share = expit(self.margins)
+        curvature = np.maximum(share * (1 - share), _LEAST_CURVATURE)
+        aims = self.margins + (self.is_class - share) / curvature
+        curvature = self.weights * curvature
+        total, root = curvature.sum(), np.sqrt(curvature)
+        if is_sparse(X):  # stays sparse: the intercept is that of the coefficients before
+            shift = curvature @ (aims - X @ coef) / total
+            scaled = X.multiply(root[:, None]).tocsc()
+        else:
+            shift = curvature @ aims / total
+            scaled = np.asfortranarray(X - curvature @ X / total)
+            scaled *= root[:, None]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about iterations; the next expansion continues
+            _, path, _ = lasso_path(
+                scaled,
+                root * (aims - shift),
+                alphas=np.array([penalty / root.size]),
+                coef_init=coef,
+                precompute=False,
+                tol=_LASSO_TOL,
+                check_input=False,
+            )
+        coef = path[:, 0]
+        products = X @ coef
+        intercept = float(curvature @ (aims - products) / total)
+        return coef, intercept, products + intercept
+
+    def _loss(self, margins):
+        return float(self.weights @ np.logaddexp(0.0, np.where(self.is_class, -margins, margins)))
+
+    def _slopes(self):
+        """Absolute slope of the loss along each column."""
+        residual = self.weights * (self.is_class - expit(self.margins))
+        return np.abs(multiply_transposed(self.X, residual[:, None])[:, 0])
 
 
 def _steepest(slopes, count):

@@ -184,11 +184,6 @@ class Values:
             return self._one(row, names[0])
         return "; ".join(f"{name}={self._one(row, name)}" for name in names)
 
-    def _number(self, name, value):
-        """A number, in percent where training had percent signs."""
-        is_percent = name in self.preparation.missing.percents
-        return f"{_short(100 * value)} %" if is_percent else _short(value)
-
     def _one(self, row, name):
         if name in self.table.others:
             value = self.table.others[name][row]

@@ -1,0 +1,300 @@
+"""Rules that choose a size, judged on rows that nothing else looks at: loss against features.
+
+    python benchmarks/accuracy/rules.py store --data DIR --store STORE
+    python benchmarks/accuracy/rules.py judge --store STORE
+
+`store` draws training rows (30, 40, 60, 100, or half of the rows) from the sets for tuning and
+from generated data, cross-validates several methods on them as `tamis fit` does, and keeps for
+every method and size: which rows are predicted right out of fold, the number of features, and the
+balanced accuracy on the other rows, of the model that is trained on all training rows. It takes
+hours; an interrupted run resumes when you repeat the command. With few rows, only the largest
+classes are used, as many as have enough rows. `judge` takes seconds: it applies every rule of
+`RULES` to what is stored, and writes rules.json and rules.md.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+# ruff: noqa: E402
+import numpy as np
+from at_k_data import TUNED, default_data, load
+from sklearn.model_selection import train_test_split
+
+from tamis.comparison.choosing.choice import Candidates
+from tamis.comparison.choosing.results import collect
+from tamis.comparison.methods.baselines import find_method
+from tamis.comparison.prepare import make_problem
+from tamis.comparison.run import plan
+from tamis.comparison.running.tasks import Task, run_tasks
+from tamis.comparison.settings import Settings
+from tamis.paths.folds import Fold, default_repeats
+from tamis.paths.rule import TOLERANCE, Counted, allowed_loss, best_of
+from tamis.tables import Columns, Table, lay_out
+
+METHODS = ("centers", "medians", "panel", "panel-kernel", "l1-logistic", "relaxed-l1", "rfe")
+N_ROWS = (30, 40, 60, 100, 0)  # 0: half of the rows
+_FEWEST, _MOST_TEST = 6, 4_000
+# Generated sets of two classes: features, those that differ, by how many standard deviations, and
+# the correlation between features.
+GENERATED = {
+    "made/few": (50, 5, 0.8, 0.0),
+    "made/one": (200, 1, 2.0, 0.0),
+    "made/many weak": (200, 40, 0.3, 0.0),
+    "made/correlated": (500, 50, 0.5, 0.7),
+}
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("store", "judge"))
+    parser.add_argument("--data", default=default_data(), help="folder of the data sets")
+    parser.add_argument("--store", type=Path, required=True, help="folder of what is stored")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the results")
+    parser.add_argument("--draws", type=int, default=4, help="draws of training rows")
+    options = parser.parse_args(arguments)
+    if options.what == "store":
+        store_all(options)
+    else:
+        judge_all(options)
+
+
+def store_all(options):
+    """Store everything that is not stored yet."""
+    warnings.filterwarnings("ignore")
+    options.store.mkdir(parents=True, exist_ok=True)
+    for draw in range(options.draws):
+        for n_rows in N_ROWS:
+            for name in (*TUNED, *GENERATED):
+                file = options.store / f"{name.replace('/', '+')} {n_rows} {draw}.npz"
+                if file.is_file():
+                    continue
+                start, rows = time.process_time(), rows_of(name, n_rows, draw, options.data)
+                if rows is None:  # too few are left
+                    continue
+                found = measure(*rows, draw)
+                part = file.with_suffix(".part")
+                with part.open("wb") as stream:
+                    np.savez_compressed(stream, **found)
+                part.replace(file)
+                seconds = time.process_time() - start
+                print(f"{file.stem}: {seconds:.0f} s", file=sys.stderr, flush=True)
+
+
+def rows_of(name, n_rows, draw, data):
+    """Training rows and other rows of a set, with class indices."""
+    if name in GENERATED:
+        n_features, n_true, shift, correlation = GENERATED[name]
+        rng = np.random.default_rng([draw, n_rows, sorted(GENERATED).index(name)])
+        n_train = n_rows or 200
+        y = np.arange(n_train + _MOST_TEST) % 2
+        X = np.sqrt(1 - correlation) * rng.normal(size=(y.size, n_features))
+        X += np.sqrt(correlation) * rng.normal(size=(y.size, 1))
+        X[:, :n_true] += shift * y[:, None]
+        return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
+    X, y, _ = load(name, data)
+    if n_rows:  # as many of the largest classes as have enough rows, at least two
+        counts = np.sort(np.bincount(y))[::-1]
+        enough = counts / np.cumsum(counts) * n_rows >= _FEWEST
+        n_kept = max(2, np.count_nonzero(enough))
+        largest = np.argsort(-np.bincount(y), kind="stable")[:n_kept]
+        kept = np.isin(y, largest)
+        X, y = X[kept], np.unique(y[kept], return_inverse=True)[1]
+    if n_rows > 0.8 * y.size:
+        return None
+    size = n_rows if n_rows else 0.5
+    rows = train_test_split(np.arange(y.size), train_size=size, stratify=y, random_state=draw)
+    train, test = rows
+    return X[train], y[train], X[test], y[test]
+
+
+def measure(X, y, X_test, y_test, draw):
+    """What is stored of one draw."""
+    problem, whole = problem_of(X, y), problem_of(np.vstack([X, X_test]), np.append(y, y_test))
+    settings = Settings(METHODS, n_repeats=default_repeats(problem.n_rows), seed=draw)
+    planned = plan(problem, settings)
+    tasks = [t for t in planned.tasks if t.stage in ("cv", "whole-cv")]
+    done = list(run_tasks(problem, tasks, seed=draw))
+    fold = Fold(0, 0, np.arange(y.size), np.arange(y.size, y.size + y_test.size), draw)
+    found, results = {"codes": y, "n_test": y_test.size}, []
+    tested = [Task("test", m, find_method(m).levels(problem, None), fold) for m in METHODS]
+    truth = {
+        task.method: balanced(y_test, outcome.probabilities.argmax(axis=2))
+        for task, outcome in run_tasks(whole, tested, seed=draw)
+    }
+    for name in METHODS:
+        own = [(t, o) for t, o in done if t.method == name]
+        pairs = [pair for pair in own if pair[0].stage == "cv"]
+        of_all = next((o for t, o in own if t.stage == "whole-cv"), None)
+        result = collect(find_method(name), pairs, problem, settings, whole=of_all)
+        results.append(result)
+    Candidates.of(results, problem, settings)
+    found["right"] = np.concatenate([(r.labels == y).sum(axis=1) for r in results]).astype(np.int8)
+    found["n_repeats"] = settings.n_repeats
+    found["method"] = np.repeat(METHODS, [len(r.levels) for r in results])
+    found["level"] = np.concatenate([r.levels for r in results]).astype(float)
+    found["sparsity"] = np.concatenate([r.overall for r in results])
+    found["cv"] = np.concatenate([r.scores for r in results])
+    found["truth"] = np.concatenate([truth[name] for name in METHODS])
+    return found
+
+
+def balanced(codes, labels):
+    """Balanced accuracy of several predictions."""
+    right = labels == codes
+    return np.mean([right[:, codes == c].mean(axis=1) for c in np.unique(codes)], axis=0)
+
+
+def problem_of(X, y):
+    """The problem of a matrix."""
+    table = Columns(X, np.array([f"x{j}" for j in range(X.shape[1])]))
+    return make_problem(Table(table, {}, y, "y"), *lay_out(table, {}))
+
+
+def within(largest, share=1.0):
+    """At most one standard error (or a share of it) and a largest loss, or the tolerance."""
+
+    def allow(errors):
+        return np.maximum(np.minimum(share * errors, largest), TOLERANCE)
+
+    return allow
+
+
+# How far behind the best a score may be, by the standard errors of the differences; and over how
+# many sizes the scores of a method are averaged first (standard deviation of log(size + 1)).
+RULES = {
+    "best": (lambda errors: np.zeros_like(errors), 0.0),
+    "one error (before)": (within(np.inf), 0.0),
+    "one error, at most 0.03": (within(0.03), 0.0),
+    "one error, at most 0.02 (the rule)": (allowed_loss, 0.0),
+    "one error, at most 0.015": (within(0.015), 0.0),
+    "0.01": (within(0.0), 0.0),
+    "half an error": (within(np.inf, 0.5), 0.0),
+    "half an error, at most 0.02": (within(0.02, 0.5), 0.0),
+    "best, averaged": (lambda errors: np.zeros_like(errors), 0.35),
+    "one error, averaged": (within(np.inf), 0.35),
+    "one error, at most 0.03, averaged": (within(0.03), 0.35),
+    "one error, at most 0.02, averaged": (within(0.02), 0.35),
+    "0.01, averaged": (within(0.0), 0.35),
+}
+
+
+def judge_all(options):
+    """Apply all rules to all that is stored, and write the tables."""
+    draws = {}
+    for file in sorted(options.store.glob("*.npz")):
+        name, n_rows, _ = file.stem.replace("+", "/").rsplit(" ", 2)
+        with np.load(file) as stored:
+            draws.setdefault((int(n_rows), name), []).append(dict(stored))
+    records = [
+        {"rows": n_rows, "set": name, "draws": len(some)} | judge(some)
+        for (n_rows, name), some in sorted(draws.items())
+        if len(some) > 1
+    ]
+    (options.output / "rules.json").write_text(json.dumps(records, indent=0) + "\n")
+    text = tables(records)
+    print(text)
+    (options.output / "rules.md").write_text(text)
+
+
+def judge(draws):
+    """What each rule takes from the draws of one set: losses in points, and sizes."""
+    known = [
+        dict(zip(zip(d["method"], d["level"], strict=True), d["truth"], strict=True))
+        for d in draws
+    ]
+    shared = sorted(set.intersection(*(set(one) for one in known)))
+    truths = np.array([[one[key] for key in shared] for one in known])
+    # The method and size that is best on the other draws: a fixed one, not the luckiest.
+    fixed = [
+        truths[i, np.delete(truths, i, axis=0).mean(axis=0).argmax()] for i in range(len(draws))
+    ]
+    best = np.array([d["truth"][take(d, *RULES["best"])] for d in draws])
+    found = {}
+    for rule, how in RULES.items():
+        chosen = [take(d, *how) for d in draws]
+        truth = np.array([d["truth"][one] for d, one in zip(draws, chosen, strict=True)])
+        sizes = [max(d["sparsity"][one], 1.0) for d, one in zip(draws, chosen, strict=True)]
+        found[rule] = {
+            "behind_best": round(100 * float(np.mean(best - truth)), 3),
+            "behind_fixed": round(100 * float(np.mean(fixed - truth)), 3),
+            "log_size": round(float(np.mean(np.log(sizes))), 4),
+            "spread": round(float(np.var(np.log(sizes), ddof=1)), 4),
+        }
+    return {"rules": found}
+
+
+def take(stored, allow, width):
+    """The place that a rule takes."""
+    errors = Counted.of(
+        stored["right"] / float(stored["n_repeats"]), stored["codes"], balanced=True
+    )
+    sizes = stored["sparsity"]
+    if width:
+        x = np.log(sizes + 1)
+        near = np.exp(-0.5 * ((x[:, None] - x) / width) ** 2)
+        near *= stored["method"][:, None] == stored["method"]
+        errors = replace(errors, right=near @ errors.right / near.sum(axis=1, keepdims=True))
+    scores = errors.scores()
+    best = best_of(scores, sizes)
+    enough = scores[best] - scores <= allow(errors.against(best)) + 1e-12
+    fewest = np.where(enough, sizes, np.inf)
+    return int(np.argmax(np.where(fewest <= fewest.min() + 1e-9, scores, -np.inf)))
+
+
+def tables(records):
+    """The tables in Markdown."""
+    lines = [
+        "# What rules of choice lose, and with how many features",
+        "",
+        "Each rule takes a size from out-of-fold predictions; the model is scored on other rows, "
+        "by balanced accuracy. Losses are in points, means over draws, then over sets (each set "
+        "counts once; in brackets the worst set): behind the model with the best cross-validated "
+        "score, and behind the method and size that is best on the other draws of the set. "
+        "Features: geometric mean. Spread: by which factor the number of features varies from "
+        "draw to draw (one standard deviation). Averaged: over neighbouring sizes of a method, "
+        f"before the choice. Methods: {', '.join(METHODS)}; sets: those for tuning, and generated "
+        "ones. Made by `benchmarks/accuracy/rules.py`.",
+    ]
+    for n_rows in N_ROWS:
+        own = [record for record in records if record["rows"] == n_rows]
+        if not own:
+            continue
+        n_draws = [record["draws"] for record in own]
+        rows = f"{n_rows} rows" if n_rows else "half of the rows"
+        lines += [
+            "",
+            f"## {rows[0].upper()}{rows[1:]}: {len(own)} sets, {min(n_draws)} to "
+            f"{max(n_draws)} draws",
+            "",
+            "| rule | behind the best score | behind the best fixed size | features | spread |",
+            "| --- | --- | --- | --- | --- |",
+        ]
+        for rule in RULES:
+            values = {
+                key: np.array([record["rules"][rule][key] for record in own])
+                for key in ("behind_best", "behind_fixed", "log_size", "spread")
+            }
+            cells = [
+                f"{values[key].mean():+.2f} ({values[key].max():+.1f})"
+                for key in ("behind_best", "behind_fixed")
+            ]
+            size, spread = (
+                np.exp(values["log_size"].mean()),
+                np.exp(np.sqrt(values["spread"].mean())),
+            )
+            lines.append(f"| {rule} | {' | '.join(cells)} | {size:.1f} | x {spread:.1f} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()
