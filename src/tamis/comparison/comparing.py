@@ -337,8 +337,10 @@ def compare_table(
         seconds = {name: estimate_seconds(problem, name) for name in planned.settings.methods}
         was_cleared = store is not None and store.was_cleared
         n_values = math.prod(problem.encoded.shape)
-        keys = () if store is None else (task.key for task in planned.tasks)
-        done = frozenset(key for key in keys if store.path(key).exists())
+        done: frozenset[str] = frozenset()
+        if store is not None:
+            keys = [task.key for task in planned.tasks]
+            done = frozenset(key for key in keys if store.path(key).exists())
         begun = Start(
             planned, seconds, notes, prepared.checks, n_jobs, was_cleared, n_values, done
         )

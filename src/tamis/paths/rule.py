@@ -35,6 +35,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -147,9 +148,12 @@ def choose_drawn(
 
 
 def without_twins(
-    scores: NDArray, twins: NDArray[np.intp], errors: Counted | Drawn, tolerance: float
+    scores: NDArray, twins: NDArray[np.intp], errors: Any, tolerance: float
 ) -> NDArray[np.float64]:
-    """Scores; minus infinity for candidates that are not clearly better than their twins."""
+    """Scores; minus infinity for candidates that are not clearly better than their twins.
+
+    `scores`, `twins`, `tolerance`: as in `choose`; `errors`: that have ``between``.
+    """
     scores = scores.copy()
     for one in np.flatnonzero(twins >= 0):
         ahead = scores[one] - scores[twins[one]]
