@@ -142,7 +142,7 @@ def test_scores_are_of_labels_by_cost_and_say_so(run, data, tamis):
     code, out, err = tamis("evaluate", folder, data)
     assert code == 0, err
     honest = json.loads((folder / "metrics.json").read_text())["model"]["honest_score"]["score"]
-    assert f"the cross-validated {honest:.3f}" in out
+    assert f"the honest {honest:.3f} of tamis fit" in out
     report = json.loads(tamis("evaluate", folder, data, "--json")[1])
     counts = np.array(report["confusion"]["true_in_rows"])
     costs = np.array(
