@@ -50,7 +50,7 @@ def offered(tamis, *words):
     lines = err.splitlines()
     assert (code, out) == (2, ""), err
     assert lines[0].startswith("tamis: error: ") and "Traceback" not in err
-    assert re.search(r"panel, \d features?, linear; balanced accuracy 0\.\d{3} ± ", lines[1])
+    assert re.search(r"panel, \d features?; balanced accuracy 0\.\d{3} ± ", lines[1])
     assert lines[4].startswith("It will have no score to report, because it is chosen after")
     return [shlex.split(lines[at]) for at in (2, 3, 5)]
 

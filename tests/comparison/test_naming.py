@@ -13,7 +13,7 @@ ASKING = {"title": "datum-wise", "asks": True, "is_readable": False}
 @pytest.mark.parametrize(
     "name, described, n_features, head, expected",
     [
-        ("panel", PANEL, 10, "linear", "panel, 10 features, linear"),
+        ("panel", PANEL, 10, "linear", "panel, 10 features"),
         ("panel", PANEL, 1, "lda", "panel, 1 feature, linear discriminant"),
         ("panel-kernel", KERNEL, 4, "kernel", "panel, kernel head, 4 features"),
         ("rfe", {"title": "RFE", "is_baseline": True}, 2.5, "", "RFE, 2.5 features"),

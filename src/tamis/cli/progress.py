@@ -12,6 +12,7 @@ import tamis
 from tamis._compile import WORTH_COMPILING
 from tamis.cli.printing import say
 from tamis.comparison.methods.baselines import find_method
+from tamis.comparison.methods.naming import name_method
 
 # Seconds between lines if standard error is not a terminal.
 _QUIET = 30.0
@@ -115,7 +116,9 @@ class Progress(AbstractContextManager):
     @staticmethod
     def _row(task):
         if task.stage == "cv":
-            return find_method(task.method).title
+            method = find_method(task.method)
+            told = {"title": method.title, "is_baseline": method.is_baseline}
+            return name_method(method.name, told)
         titles = {
             "pair": "honest score: nested folds",
             "whole-cv": "all rows: numbers of features",

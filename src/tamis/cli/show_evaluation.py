@@ -3,6 +3,7 @@
 import numpy as np
 
 from tamis.cli.layout import paragraph, plural, show_table
+from tamis.comparison.methods.naming import name_method
 from tamis.tables.classifying.prevalence import percent
 from tamis.tables.errors import listed
 
@@ -21,7 +22,7 @@ def show_evaluation(report):
     classes = listed([f"{label} {n}" for label, n in data["classes"].items()], 8)
     lines = [
         f"{data['name']}: {data['rows']} rows ({classes})",
-        f"{report['model']['title']}, "
+        f"{name_method(report['model']['method'], report['model'])}, "
         f"{plural(report['features_per_sample'], 'feature')} per sample",
         "",
     ]

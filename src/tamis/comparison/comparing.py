@@ -338,11 +338,10 @@ def compare_table(
         seconds = {name: estimate_seconds(problem, name) for name in planned.settings.methods}
         was_cleared = store is not None and store.was_cleared
         n_values = math.prod(problem.encoded.shape)
-        done = frozenset(
-            task.key
-            for task in planned.tasks
-            if store is not None and store.path(task.key).exists()
-        )
+        done: frozenset[str] = frozenset()
+        if store is not None:
+            keys = [task.key for task in planned.tasks]
+            done = frozenset(key for key in keys if store.path(key).exists())
         begun = Start(
             planned, seconds, notes, prepared.checks, n_jobs, was_cleared, n_values, done
         )

@@ -59,8 +59,11 @@ def name_head(head: str, method: str = "") -> str:
 
 
 def name_model(name: str, described: Mapping[str, Any], n_features: float, head: str) -> str:
-    """A model in words: "panel, 10 features, logistic"."""
+    """A model in words: "panel, 10 features, logistic"; the head where it is known.
+
+    Before a model is trained, only the kind of its head is known, linear or kernel.
+    """
     method = name_method(name, described)
     told = f"{method}, {n_features:.3g} feature{'' if n_features == 1 else 's'}"
-    head = name_head(head, method)
+    head = "" if head == "linear" else name_head(head, method)
     return f"{told}, {head}" if head else told
