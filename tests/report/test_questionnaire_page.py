@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tamis import SparseCenterClassifier, TableClassifier
 from tamis.report.questionnaire.conversation import Questionnaire
 from tamis.report.questionnaire.form import make_form
 from tamis.report.questionnaire.page import make_page
@@ -224,6 +225,21 @@ def test_wrong_and_unusual_answers_undo_and_skip_in_the_page(tmp_path):
         browser.click("#again")
         assert browser.evaluate("currentTalk().history.length") == 0
         assert browser.errors == []
+
+
+@pytest.mark.slow
+@needs_browser
+def test_an_answer_in_percent_is_shown_in_percent(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X = pd.DataFrame({"filled": [f"{p}%" for p in range(20, 80)]})
+    fitted = TableClassifier(SparseCenterClassifier()).fit(X, np.arange(60) // 30)
+    path = tmp_path / "page.html"
+    path.write_text(make_page(make_form(Questionnaire(fitted))), encoding="utf-8")
+    with Browser(360) as browser:
+        browser.open(path)
+        browser.write("40")
+        browser.press("Enter")
+        assert browser.evaluate("document.querySelector('#history td').textContent") == "40 %"
 
 
 @pytest.mark.slow

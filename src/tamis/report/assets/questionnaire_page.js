@@ -167,7 +167,8 @@ function startPage(form) {
       const question = form.questions[step.place], row = element("tr");
       const answers = step.answers.map((answer, at) => {
         if (answer === null) return "not available";
-        const { unit } = question.fields[at];
+        const one = question.fields[at], { unit } = one;
+        if (one.is_percent && typeof answer === "number") return shown(one, answer);
         return unit ? `${answer} ${unit}` : `${answer}`;
       });
       row.append(element("th", question.name, { scope: "row" }), element("td", answers.join(", ")));
