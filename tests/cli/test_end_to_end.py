@@ -207,7 +207,7 @@ BAD = {
     "baselines only": (
         TABLE,
         ["--target", "state", "--methods", "random-forest"],
-        "only baselines are named",
+        "none of the methods named may be recommended",
     ),
     "no processes": (TABLE, ["--target", "state", "--n-jobs", "0"], "--n-jobs 0"),
     "an unknown feature to keep": (

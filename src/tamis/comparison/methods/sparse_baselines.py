@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn import config_context
+from sklearn import config_context  # type: ignore[attr-defined]
 from sklearn.linear_model import LogisticRegression, lasso_path
 from sklearn.preprocessing import StandardScaler
 
@@ -97,7 +97,8 @@ class RelaxedL1(SparseBaseline):
     def train(self, part: Part, levels: Sequence[float]) -> Trained:
         """Refit every level."""
         kept = part.problem.kept[part.feature_of]
-        columns, refitted, ridges = [], [], []
+        columns: list[NDArray] = []
+        refitted, ridges = [], []
         for some in fit_l1_path(part, levels)[1]:
             features = np.unique(part.feature_of[some])
             every = np.flatnonzero(np.isin(part.feature_of, features) | kept)
