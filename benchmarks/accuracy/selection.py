@@ -32,7 +32,7 @@ from selection_steps import WAYS, Data
 from tamis.heads import fit_kernel, fit_lda
 
 COUNTS, MEAN_OVER = (1, 2, 3, 5, 8, 12), (2, 3, 5, 8, 12)
-N_FULL, N_SMALL, MOST_TESTED = 2, 5, 1_500
+N_FULL, N_SMALL, MOST_TESTED = 2, 3, 1_500
 REFERENCE = "before: ridge 3, classes apart"
 PEERS = ("Logistic-RFE", "relaxed l1", "abess", "ANOVA")
 # Set, two of its classes (None: all), training rows, share of labels drawn anew.
