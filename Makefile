@@ -122,6 +122,8 @@ bench-accuracy: $(STAMP)
 	$(BIN)/python benchmarks/accuracy/at_k.py --jobs 2
 	$(BIN)/python benchmarks/accuracy/at_k_text.py
 	$(BIN)/python benchmarks/accuracy/halves.py --jobs 2
+	$(BIN)/python benchmarks/accuracy/rules.py store --store build/rules
+	$(BIN)/python benchmarks/accuracy/rules.py judge --store build/rules
 
 bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/sparse_centers/run.py

@@ -64,7 +64,7 @@ def test_choice_among_noise_is_not_in_its_predictions():
         chosen.append(result.scores[place])
         honest.append(np.mean(comparison.honest_score.predictions.labels == y))
     assert np.mean(chosen) > np.mean(honest) + 0.03
-    assert np.mean(honest) < 0.55
+    assert np.mean(honest) < 0.58  # 320 rows: 0.5 and two and a half standard errors
 
 
 def test_threshold_is_chosen_without_the_row():
