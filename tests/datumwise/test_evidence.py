@@ -127,11 +127,12 @@ def test_local_means_are_those_of_the_rows_in_the_same_cells_of_other_folds():
 
 def test_the_final_forest_gives_probabilities_of_new_rows():
     gatherer = make_gatherer()
-    own, cells = gatherer.final((0, 1))
+    own, answers = gatherer.final((0, 1))
     rows = np.array([5, 7])
     decisions, wide = own.decisions_and_cells(gatherer.XT, rows)
     assert decisions.shape == (2, 3) and np.isfinite(decisions).all()
-    assert_array_equal(wide, cells[rows])
+    assert_array_equal(wide, answers.cells[rows])
+    assert_array_equal(decisions, answers.decisions[rows])
     assert_array_equal(own.decisions(gatherer.XT, rows), decisions)
     assert gatherer.final((0, 1)) is gatherer.final((0, 1))
     nothing = gatherer.final(())[0].decisions(gatherer.XT, rows)

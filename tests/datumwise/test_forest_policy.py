@@ -43,7 +43,7 @@ def learn(cost_weight=0.01, *, groups=None, missing=0.0, order="free", n_sets=25
             **kwargs,
         }
     )
-    (policy,) = learn_forest_path(
+    (policy,), _ = learn_forest_path(
         X, y, process, [cost_weight], order=order, n_trees=10, n_sets=n_sets, random_state=0
     )
     return policy, process
@@ -256,6 +256,6 @@ def test_what_cannot_be_had_costs_nothing_in_training(cost_weight, is_asked):
         max_cost=np.inf,
         names=np.array(["a", "b"], dtype=object),
     )
-    (policy,) = learn_forest_path(X, y, process, [cost_weight], n_trees=10, random_state=0)
+    (policy,), _ = learn_forest_path(X, y, process, [cost_weight], n_trees=10, random_state=0)
     run = policy.run(X, find_status(process.block_of, 2, X))
     assert_array_equal((run.order == 0).any(axis=1), ~np.isnan(X[:, 0]) & is_asked)

@@ -24,7 +24,7 @@ def make_process(n_features, cost_weight=0.01, **kwargs):
 def learn(X, y, process, weights=None, **kwargs):
     kwargs = {"n_states": 600, "n_iterations": 6, "random_state": 0, **kwargs}
     weights = [process.cost_weight] if weights is None else weights
-    return learn_linear_path(X, y, process, weights, **kwargs)
+    return learn_linear_path(X, y, process, weights, **kwargs)[0]
 
 
 def run(policy, X, process):

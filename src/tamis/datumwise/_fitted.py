@@ -75,8 +75,8 @@ class FittedDatumWise(RecordMixin, DecisionMixin, ClassifierMixin, TamisEstimato
     def _learn_path(self, X, codes, classes, process, levels, seed, make_model):
         """Learn the path of checked rows; `codes` are indices into `classes`."""
         learn, options = check_learner(self)
-        policies = learn(X, codes, process, levels, **options, random_state=seed)
-        return DatumWisePath(policies, process, levels, classes, X, codes, make_model)
+        policies, runs = learn(X, codes, process, levels, **options, random_state=seed)
+        return DatumWisePath(policies, runs, process, levels, classes, codes, make_model)
 
     def _take(self, path: DatumWisePath, level: int) -> FittedDatumWise:
         """Become the classifier of one level of a path."""

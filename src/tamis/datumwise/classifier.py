@@ -13,7 +13,7 @@ from tamis.datumwise._fitted import FittedDatumWise
 from tamis.datumwise.calibration import CalibratedQuestions
 from tamis.datumwise.learners import DEFAULT_LEARNER, check_learner
 from tamis.datumwise.path import DatumWisePath, Habits, calibrate_family
-from tamis.datumwise.process import choose_cost_weights, find_status
+from tamis.datumwise.process import choose_cost_weights
 from tamis.paths.calibration_rows import (
     CALIBRATION_SHARE,
     check_share,
@@ -188,7 +188,7 @@ class DatumWiseClassifier(FittedDatumWise):
         learn, options = check_learner(self)
         X, codes = self._validate(X, y)
         process = self._make_process(codes, self.cost_weight)
-        (self.policy_,) = learn(
+        (self.policy_,), (run,) = learn(
             X,
             codes,
             process,
@@ -197,7 +197,6 @@ class DatumWiseClassifier(FittedDatumWise):
             random_state=as_seed(self.random_state),
             steps=lambda names: steps(self, names, X=X, y=y),
         )
-        run = self.policy_.run(X, find_status(process.block_of, process.n_blocks, X))
         return self._describe(Habits(run, process, codes), process)
 
     def fit_path(

@@ -26,6 +26,7 @@ from tamis.datumwise._forest_kernels import FEATURE
 from tamis.datumwise.forest import Forest, Sample, grow, mean_rows, membership
 
 __all__ = [
+    "Answers",
     "Cells",
     "Evidence",
     "Gatherer",
@@ -81,10 +82,14 @@ class SetForest:
             return np.tile(_logarithm(self.prior, 1.0), (rows.size, 1))
         return _logarithm(self.forest.mean_shares(XT, rows, work), self.temperature)
 
+    def judge(self, leaves):
+        """The decisions of rows that end in these leaves, of shape (n_rows, n_trees)."""
+        return _logarithm(mean_rows(leaves, self.forest.shares), self.temperature)
+
     def decisions_and_cells(self, XT, rows, work=None):
         """The decisions and the coarse cells of the rows."""
         fine, coarse = self.forest.cells(XT, rows, 0, self.coarse, work=work)
-        return _logarithm(mean_rows(fine, self.forest.shares), self.temperature), coarse
+        return self.judge(fine), coarse
 
     def decisions_and_values(self, XT, rows, row_of, table, work=None):
         """The decisions and the means over the table's rows of the coarse cells."""
@@ -92,6 +97,13 @@ class SetForest:
             XT, rows, self.coarse, row_of, table, work
         )
         return _logarithm(shares, self.temperature), values
+
+
+class Answers(NamedTuple):
+    """What a final forest says of some rows."""
+
+    decisions: np.ndarray  # (n_rows, n_classes)
+    cells: np.ndarray | None  # (n_rows, n_trees): coarse cells; None for the empty set
 
 
 class Cells(NamedTuple):
@@ -176,22 +188,31 @@ class Gatherer:
         return self._evidence[blocks]
 
     def final(self, blocks):
-        """The forest of a set, grown on all rows, and the rows' coarse cells."""
+        """The forest of a set, grown on all rows, and its `Answers` for them."""
         if blocks not in self._final:
-            evidence = self.evidence(blocks)
-            forest = cells = None
+            evidence, coarse = self.evidence(blocks), self.resolutions[-1]
+            rows = np.arange(self.n_samples)
+            final = SetForest(None, self.prior, evidence.temperature, coarse)
             if blocks:
-                forest, (cells,) = grow(
-                    self._sample(np.arange(self.n_samples), self._columns(blocks)),
+                forest, (fine, cells) = grow(
+                    self._sample(rows, self._columns(blocks)),
                     self.n_trees,
                     self._seed(blocks),
                     evidence.resolution,
-                    self.resolutions[-1:],
+                    (0, coarse),
                 )
-                forest, cells = forest.copy(), np.ascontiguousarray(cells.T)
-            final = SetForest(forest, self.prior, evidence.temperature, self.resolutions[-1])
-            self._final[blocks] = final, cells
+                final = replace(final, forest=forest.copy())
+                decisions = final.judge(fine.T)
+                answers = Answers(decisions, np.ascontiguousarray(cells.T))
+            else:
+                answers = Answers(final.decisions(self.XT, rows), None)
+            self._final[blocks] = final, answers
         return self._final[blocks]
+
+    @property
+    def answers(self):
+        """What the final forests so far say of the training rows, by the forests' ids."""
+        return {id(forest): answers for forest, answers in self._final.values()}
 
     def _columns(self, blocks):
         chosen = np.zeros(self.n_blocks, dtype=bool)

@@ -67,11 +67,13 @@ def learn_forest_path(
     100 to 300 trees, and 30 to 100 sets, by the number of rows. `n_candidates`: with more blocks
     than this, only this many are ever asked for: those that a forest on all of them uses most.
     `random_state`: seed. `steps`: iterates over a list of names, one per step of the work; if it
-    stops early, the lattice does not grow further. Returns `policies`: one per cost weight.
+    stops early, the lattice does not grow further. Returns `policies`, `runs`: one policy per cost
+    weight, and what each does with the rows, one after the other.
     """
     rng = check_random_state(random_state)
     seed = int(rng.randint(2**31 - 1))
-    if codes.size > _MOST_ROWS:
+    every, sampled = X, codes.size > _MOST_ROWS
+    if sampled:
         rows = _sample_rows(codes, rng)
         X, codes = X[rows], codes[rows]
     if n_trees is None:
@@ -89,7 +91,10 @@ def learn_forest_path(
             learner.grow(_ROUNDS + 1 - step)
         else:
             policies.append(learner.find_policy(step - 1 - _ROUNDS))
-    return policies + [learner.find_policy(i) for i in range(len(policies), len(cost_weights))]
+    policies += [learner.find_policy(i) for i in range(len(policies), len(cost_weights))]
+    status = find_status(process.block_of, process.n_blocks, every)
+    answers = {} if sampled else learner.gatherer.answers
+    return policies, ForestPolicy.run_all(policies, every, status, answers)
 
 
 class _Learner:
@@ -225,7 +230,7 @@ class _Learner:
 
     def _make_stage(self, blocks, moves, place, solution):
         rule = solution.rules[blocks]
-        forest, cells = self.gatherer.final(blocks)
+        forest, (_, cells) = self.gatherer.final(blocks)
         every = solution.moves[blocks]
         means = np.empty(0)
         row_of = table = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tamis._base import softmax
 from tamis.datumwise.costs import whole_costs
-from tamis.datumwise.evidence import SetForest, expected_loss
+from tamis.datumwise.evidence import Answers, SetForest, expected_loss
 from tamis.datumwise.forest import mean_rows
 from tamis.datumwise.induction import Rule, choose_moves
 from tamis.datumwise.process import ASK, KNOWN, MISSING, OPEN, Run
@@ -90,12 +90,20 @@ class ForestPolicy:
         `X` (n_samples, n_features): samples; `status` (n_samples, n_blocks): ASK, KNOWN, MISSING
         or OPEN; `trace`: whether to return the decisions after each purchase.
         """
-        return _Walk(self, _Rows([self], X), status).run(trace)
+        return _Walk(self, _Rows([self], X, {}), status).run(trace)
 
     @staticmethod
-    def run_all(policies: Sequence[ForestPolicy], X: NDArray, status: NDArray) -> Iterator[Run]:
-        """Run the policies of one path on the same rows; each forest is used once per row."""
-        rows = _Rows(policies, X)
+    def run_all(
+        policies: Sequence[ForestPolicy],
+        X: NDArray,
+        status: NDArray,
+        answers: Mapping[int, Answers] | None = None,
+    ) -> Iterator[Run]:
+        """Run the policies of one path on the same rows; each forest is used once per row.
+
+        `answers`: what forests, by their ids, say of the rows, as far as it is known.
+        """
+        rows = _Rows(policies, X, answers or {})
         for policy in policies:
             yield _Walk(policy, rows, status).run(trace=False)
 
@@ -103,14 +111,15 @@ class ForestPolicy:
 class _Rows:
     """Rows to classify, with the results of forests that several policies share."""
 
-    def __init__(self, policies, X):
+    def __init__(self, policies, X, answers):
         self.n_rows = X.shape[0]
         # Kernels want writable arrays.
         self.XT = np.array(X[:, policies[0].columns].T, dtype=np.float64, order="C")
         forests = {id(stage.forest): stage.forest for p in policies for stage in p.stages}
         self.work = self.n_rows * sum(forest.n_trees for forest in forests.values())
-        self._is_shared = len(policies) > 1
-        self._answers = {}
+        self._is_shared = len(policies) > 1 or bool(answers)
+        everyone = np.ones(self.n_rows, dtype=bool)
+        self._answers = {forest: (everyone, *known) for forest, known in answers.items()}
         self._with_cells = {
             id(stage.forest)
             for policy in policies

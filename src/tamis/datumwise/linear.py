@@ -200,8 +200,8 @@ def learn_linear_path(
     iterations for the first cost weight. `mixture`: largest share that the scores so far keep in
     an update, in [0, 1]. `n_candidates`: with more blocks than this, only this many, the best of a
     ranking (`candidates`), are ever asked for. `steps`: iterates over a list of names, one per
-    step of the work; it may stop early. Returns `policies`: one per cost weight; fewer if stopped
-    early.
+    step of the work; it may stop early. Returns `policies`, `runs`: one policy per cost weight,
+    fewer if stopped early, and what each does with the rows, one after the other.
     """
     rng = check_random_state(random_state)
     with threadpool_limits(
@@ -217,21 +217,23 @@ def learn_linear_path(
         current = best = learner.start(n_states, rng)
         for step, _ in enumerate(steps(names)):
             level, t = plan[step]
-            process = replace(learner.process, cost_weight=cost_weights[level])
+            own = replace(learner.process, cost_weight=cost_weights[level])
             if t == 0:
-                best = learner.judge(best, process)
+                best = learner.judge(best, own)
                 history = []
             # The policy that a later level starts from is one of its iterates.
             share = max(1.0 / (t + 1 + (level > 0)), 1.0 - mixture)
-            scores = learner.improve(current, process, n_states, rng)
-            current = learner.judge(learner.mix(current, scores, share), process)
+            scores = learner.improve(current, own, n_states, rng)
+            current = learner.judge(learner.mix(current, scores, share), own)
             history.append(current.risk)
             if current.risk < (1.0 - _EQUAL) * best.risk:
                 best = current
             if len(policies) == level:
                 policies.append(None)
             policies[level] = replace(best, history=np.array(history))
-        return [learner.calibrate(policy) for policy in policies]
+        policies = [learner.calibrate(policy) for policy in policies]
+    status = find_status(process.block_of, process.n_blocks, X)
+    return policies, LinearPolicy.run_all(policies, X, status)
 
 
 class _Learner:

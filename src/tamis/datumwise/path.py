@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -70,10 +70,10 @@ class DatumWisePath(Path):
     def __init__(
         self,
         policies: Sequence,
+        runs: Iterable[Run],
         process: Process,
         levels: Sequence[float],
         classes: NDArray,
-        X: NDArray,
         codes: NDArray,
         make_model: Callable,
     ):
@@ -81,8 +81,6 @@ class DatumWisePath(Path):
         self.levels, self.classes = np.array(levels, dtype=np.float64), classes
         self._processes = [replace(process, cost_weight=weight) for weight in levels]
         self._make_model = make_model
-        status = find_status(process.block_of, process.n_blocks, X)
-        runs = type(self.policies[0]).run_all(self.policies, X, status)
         self.habits = [
             Habits(run, own, codes) for run, own in zip(runs, self._processes, strict=True)
         ]
