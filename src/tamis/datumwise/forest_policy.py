@@ -167,6 +167,7 @@ class _Walk:
     def __init__(self, policy, rows, status):
         self.policy, self.rows = policy, rows
         self.status = status[:, policy.blocks]
+        self.all_for_sale = bool((self.status == ASK).all())
         n_samples = status.shape[0]
         self.at = np.zeros(n_samples, dtype=np.int64)
         self.active = np.ones(n_samples, dtype=bool)
@@ -213,10 +214,11 @@ class _Walk:
     def _pass_through(self, stage, rows):
         """Move the rows that certainly go on, without using the forest; returns the others."""
         new = stage.new[stage.rule.move]
-        status = self.status[np.ix_(rows, new)]
-        sure = (status == ASK).all(axis=1)
-        for larger in stage.new:  # values known already may allow another move for free
-            sure &= ~(self.status[np.ix_(rows, larger)] == KNOWN).all(axis=1)
+        sure = np.ones(rows.size, dtype=bool)
+        if not self.all_for_sale:
+            sure = (self.status[np.ix_(rows, new)] == ASK).all(axis=1)
+            for larger in stage.new:  # values known already may allow another move for free
+                sure &= ~(self.status[np.ix_(rows, larger)] == KNOWN).all(axis=1)
         going = rows[sure]
         for block in new:
             self.order[going, self.n_bought[going]] = block
@@ -230,7 +232,8 @@ class _Walk:
 
         Returns these rows and the expected costs of their moves.
         """
-        for target, new in zip(stage.targets, stage.new, strict=True):
+        moves = () if self.all_for_sale else zip(stage.targets, stage.new, strict=True)
+        for target, new in moves:
             free = (self.status[np.ix_(rows, new)] == KNOWN).all(axis=1)
             self.at[rows[free]] = target
             self.learned[rows[free]] = True
@@ -247,8 +250,8 @@ class _Walk:
         if stage.rule.kind == "stop" or not stage.targets.size:
             self.active[rows] = False
             return
-        in_vain = np.empty(expected.shape, dtype=bool)
-        for move, new in enumerate(stage.new):
+        in_vain = np.zeros(expected.shape, dtype=bool)
+        for move, new in enumerate(() if self.all_for_sale else stage.new):
             status = self.status[np.ix_(rows, new)]
             free = (status == KNOWN) | (status == MISSING)
             if free.any():
