@@ -22,6 +22,9 @@ the expensive baselines.
 
 Records are kept in `benchmarks/results/speed_comparison.json`. `--reuse-old` takes the times of
 the earlier commit from there; the table marks them, as they are not from the same run.
+
+`--stages cancer,genes` runs `tamis fit` of this version with its defaults instead, and writes what
+each method takes in each stage (`stages.py`) to `benchmarks/results/speed_stages.txt`.
 """
 
 import argparse
@@ -185,6 +188,7 @@ def parse(argv):
     parser.add_argument("--baselines", default=BASELINES, help="default: %(default)s")
     parser.add_argument("--reuse-old", action="store_true", help="do not run the earlier commit")
     parser.add_argument("--output", type=Path, default=RESULTS / "speed_comparison")
+    parser.add_argument("--stages", help="tables whose stages are measured instead")
     arguments = parser.parse_args(argv)
     arguments.cases = arguments.cases.split(",")
     unknown = [name for name in arguments.cases if name not in CASES]
@@ -193,8 +197,37 @@ def parse(argv):
     return arguments
 
 
+def measure_stages(arguments):
+    """Run `tamis fit` on each table, once untimed; writes CPU seconds per method and stage."""
+    lines = [f"CPU seconds of `tamis fit --n-jobs 1`, everything compiled. {_machine()}"]
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(arguments.cache or folder).resolve() / "numba-now"
+        version = Version(sys.executable, cache, ROOT / "src")
+        for name in arguments.stages.split(","):
+            table = Path(folder) / f"{name}.csv"
+            lines += ["", write_table(name, table, arguments.data)]
+            for take in ("compile", "measure"):
+                command = [sys.executable, Path(__file__).with_name("stages.py"), table]
+                command += ["--target", "class", "--n-jobs", "1", "-o", Path(folder) / take / name]
+                done = subprocess.run(
+                    list(map(str, command)),
+                    env=version.environment,
+                    cwd=folder,
+                    capture_output=True,
+                    text=True,
+                )
+                if done.returncode:
+                    raise SystemExit(f"tamis fit failed on {name}:\n{done.stderr}")
+            lines += done.stdout.splitlines()
+    (RESULTS / "speed_stages.txt").write_text("\n".join(lines) + "\n")
+    print("\n".join(lines))
+
+
 def main(argv=None):
     arguments = parse(argv)
+    if arguments.stages:
+        measure_stages(arguments)
+        return
     written = arguments.output.with_suffix(".json")
     record = json.loads(written.read_text()) if written.is_file() else {"cases": {}, "tables": {}}
     record |= {"commit": arguments.commit, "machine": _machine()}

@@ -30,8 +30,8 @@ from tamis.datumwise.forest import Forest, Sample, grow, mean_rows, membership
 _RESOLUTIONS, _MANY_ROWS = (2, 6, 16), 2000
 # Share of the expected loss in `loss`; see the module's docstring.
 _EXPECTED = 0.75
-# Trees of one fold, as a share of the trees of a final forest.
-_FOLD_TREES = 0.4
+# Trees of one fold, as a share of the trees of a final forest; and at least so many.
+_FOLD_TREES, _FEWEST = 0.4, 10
 # Smaller probabilities are raised to this.
 _FLOOR = 1e-3
 # Trees of the forest that measures how informative each block is.
@@ -141,11 +141,14 @@ class Gatherer:
     """Grows the forest of each set of blocks, once.
 
     `X` (n_samples, n_features): training rows; NaN means unavailable. `codes` (n_samples,).
+    `most_fold_trees`: largest number of trees in a fold.
     """
 
-    def __init__(self, X, codes, process, n_trees, n_folds, seed):
+    def __init__(self, X, codes, process, n_trees, n_folds, seed, most_fold_trees=np.inf):
         self.XT = np.array(X.T, dtype=np.float64, order="C")  # kernels want writable arrays
         self.codes, self.block_of, self.n_trees, self.seed = codes, process.block_of, n_trees, seed
+        wanted = max(_FEWEST, round(_FOLD_TREES * n_trees))
+        self.n_fold_trees = int(min(wanted, most_fold_trees))
         self.class_losses, self.n_blocks = process.class_losses, process.n_blocks
         mass = np.bincount(codes, minlength=process.n_classes) * process.class_losses
         self.prior = mass / mass.sum()
@@ -234,14 +237,13 @@ class Gatherer:
         cells of each row, from the trees that have not seen it; `cells`.
         """
         columns = self._columns(blocks)
-        n_trees = max(10, round(_FOLD_TREES * self.n_trees))
         order, inside, outside, shares, n_nodes = [], [], [], [], 0
         for fold in range(self.fold_of.max() + 1):
             rows = np.flatnonzero(self.fold_of != fold)
             others = np.flatnonzero(self.fold_of == fold)
             forest, cells = grow(
                 self._sample(rows, columns),
-                n_trees,
+                self.n_fold_trees,
                 self._seed((*blocks, "fold", fold)),
                 resolutions=self.resolutions,
                 others=others,
@@ -260,7 +262,7 @@ class Gatherer:
         number, sizes = number_cells(inside, n_nodes)
         inside = membership(number[inside].T, sizes.size).T
         outside = membership(number[outside[-1]].T, sizes.size)
-        return out_of_fold, Cells(rows, others, inside, outside, sizes, n_trees)
+        return out_of_fold, Cells(rows, others, inside, outside, sizes, self.n_fold_trees)
 
     def _judge(self, shares, resolution, temperature, cells):
         """Evidence of out-of-fold probabilities."""

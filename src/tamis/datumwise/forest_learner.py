@@ -23,7 +23,7 @@ from tamis.datumwise.evidence import Gatherer, number_cells
 from tamis.datumwise.forest import Sample, grow, membership
 from tamis.datumwise.forest_policy import ForestPolicy, Stage
 from tamis.datumwise.induction import Induction, by_size, follow, visits
-from tamis.datumwise.lattice import Lattice
+from tamis.datumwise.lattice import FEW_BLOCKS, Lattice
 from tamis.datumwise.process import MISSING, find_status
 
 _ROUNDS = 6
@@ -31,8 +31,10 @@ _ROUNDS = 6
 _CLEAR = 1.0
 # Cost weights for which the lattice is grown, at most.
 _GROWN_FOR = 3
-# More folds for few rows, where each row counts.
+# More folds, with as many trees as they want, for few rows and all sets of few blocks: there the
+# policy is the best of all. Otherwise more than these do not lead to better policies.
 _FOLDS, _MORE_FOLDS, _FEW_ROWS = 5, 10, 400
+_MOST_FOLD_TREES = 50
 # Few rows give small trees, so more of them are affordable; but they support fewer sets.
 _TREES, _TREES_TIMES_ROWS = (100, 300), 40_000
 _SETS, _ROWS_PER_SET = (30, 100), 4
@@ -105,8 +107,9 @@ class _Learner:
             names=process.names[self.blocks],
         )
         X = X[:, self.columns]
-        n_folds = _MORE_FOLDS if codes.size <= _FEW_ROWS else _FOLDS
-        self.gatherer = Gatherer(X, codes, self.process, n_trees, n_folds, seed)
+        exact = self.blocks.size <= FEW_BLOCKS and codes.size <= _FEW_ROWS
+        n_folds, most = (_MORE_FOLDS, n_trees) if exact else (_FOLDS, _MOST_FOLD_TREES)
+        self.gatherer = Gatherer(X, codes, self.process, n_trees, n_folds, seed, most)
         missing = find_status(self.process.block_of, self.blocks.size, X) == MISSING
         whole, self.unit = whole_costs(self.process.costs)
         self.costs = np.where(missing, 0.0, whole)

@@ -20,7 +20,7 @@ import numpy as np
 from tamis.datumwise.budgets import budget_units
 
 # With at most this many blocks, all sets are used.
-_FEW_BLOCKS = 6
+FEW_BLOCKS = 6
 # The chain has all sizes up to this one, then ever larger steps.
 _EVERY_SIZE = 10
 _LATER_SIZES = 7
@@ -54,7 +54,7 @@ class Lattice:
         self.chain = self._make_chain(order)
         for i, prefix in enumerate(self.chain):
             self.moves[prefix] = self.chain[i + 1 : i + 1 + _AHEAD]
-        if not chain_only and self.n_blocks <= _FEW_BLOCKS:
+        if not chain_only and self.n_blocks <= FEW_BLOCKS:
             self._take_all(sorted(blocks.tolist()))
 
     def is_affordable(self, blocks):
@@ -68,7 +68,7 @@ class Lattice:
 
     def is_complete(self):
         """Whether all affordable sets are there."""
-        return not self.chain_only and self.n_blocks <= _FEW_BLOCKS
+        return not self.chain_only and self.n_blocks <= FEW_BLOCKS
 
     def grow(self, visits, n_more):
         """Give children to the sets that most samples reach."""
