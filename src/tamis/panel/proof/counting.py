@@ -17,8 +17,9 @@ __all__ = ["Largest", "enumerate_above", "largest"]
 class Largest:
     """The m best of some groups, and what forcing a group in or out costs.
 
-    `chosen`, `others` : groups, the chosen ones best first; `total` : sum of the scores of `chosen`;
-    `cost_in` : of each of `others`, `cost_out` : of each of `chosen`: by how much the sum falls.
+    `chosen`, `others`: groups, the chosen ones best first; `total`: sum of the scores of
+    `chosen`; `cost_in`: of each of `others`, `cost_out`: of each of `chosen`: by how much the sum
+    falls.
     """
 
     def __init__(self, scores, free, n_wanted, set_of=None, room=None):

@@ -37,7 +37,7 @@ class Look(NamedTuple):
 def margins_of(problem: FitProblem, places: NDArray, coef: NDArray) -> NDArray[np.float64]:
     """Margins (B, C, n) of coefficients (B, C, a) at some places (B, a)."""
     columns = problem.columns
-    B, C, a = coef.shape
+    B, C, _ = coef.shape
     if len(columns) <= _FEW_COLUMNS:
         spread = np.zeros((B, C, len(columns)))
         spread[np.arange(B)[:, None, None], np.arange(C)[:, None], places[:, None, :]] = coef
@@ -49,8 +49,8 @@ def look(problem: FitProblem, margins: NDArray) -> Look:
     """Losses, slopes and curvatures at some margins, and the feasible dual next to them.
 
     The loss of a row is ``log(1 + exp(z))`` with z the margin times -1 for rows of the class. Its
-    slope a lies in [0, 1] and its conjugate is the entropy of a, which is ``loss - a z`` there. The
-    dual is a, scaled down on the rows of the class or on the others, whichever weigh more.
+    slope a lies in [0, 1] and its conjugate is the entropy of a, which is ``loss - a z`` there.
+    The dual is a, scaled down on the rows of the class or on the others, whichever weigh more.
     """
     targets, weights = problem.targets, problem.weights
     sign = 1.0 - 2.0 * targets
@@ -103,9 +103,7 @@ def normal_matrices(
             gathered = problem.columns[places[some]]
             turned = gathered.transpose(0, 2, 1)
             for c in range(C):
-                np.matmul(
-                    gathered * curvature[some, c, None, :], turned, out=products[some, c]
-                )
+                np.matmul(gathered * curvature[some, c, None, :], turned, out=products[some, c])
         return products
     height = max(1, _BLOCK // a)
     for b in range(B):

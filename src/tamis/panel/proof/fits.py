@@ -1,4 +1,4 @@
-"""The loss of given panels, many at once, each to full accuracy or until it is known to be too large.
+"""The loss of given panels, many at once: to full accuracy, unless it is known to be too large.
 
 Newton's method from zero coefficients. The dual at every iterate is feasible once it is repaired,
 so a panel whose bound passes the limit is dropped, mostly after one step.

@@ -126,6 +126,4 @@ def make_batch(problem: FitProblem, k: int, nodes: list[Node]) -> Batch:
     weights[inside] = 1.0
     free = (groups >= 0) & ~inside
     margins = margins_of(problem, places, coef)
-    return Batch(
-        nodes, groups, weights, inside, free, k - n_inside, places, of, coef, margins
-    )
+    return Batch(nodes, groups, weights, inside, free, k - n_inside, places, of, coef, margins)

@@ -1,7 +1,8 @@
-"""The fit whose best panel is sought: standardised columns in groups, targets, weights, a ridge."""
+"""The fit whose best panel is sought: standardised columns in groups, targets, weights, ridge."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -175,7 +176,7 @@ def _twins(columns, sizes, set_of):
     starts = np.concatenate([[0], np.cumsum(sizes)])
     known: dict[tuple, int] = {}
     twin = np.empty(sizes.size, dtype=np.intp)
-    for g, (low, high) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+    for g, (low, high) in enumerate(itertools.pairwise(starts.tolist())):
         digest = blake2b()
         for column in columns[low:high]:
             rounded = np.round(column, 9)

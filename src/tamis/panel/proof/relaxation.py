@@ -70,9 +70,7 @@ def improve(
         # gets there sooner.
         longer = lengths / np.maximum(weights, _SMALLEST_WEIGHT)
         moved = best_weights(np.where(free, longer, 0.0), n_wanted)
-        weights = np.where(
-            inside, 1.0, np.where(free, np.maximum(moved, _SMALLEST_WEIGHT), 0.0)
-        )
+        weights = np.where(inside, 1.0, np.where(free, np.maximum(moved, _SMALLEST_WEIGHT), 0.0))
     raise AssertionError
 
 

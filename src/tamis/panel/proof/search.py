@@ -1,11 +1,11 @@
 """Best-first branch and bound over panels, many nodes at a time.
 
-The nodes of smallest bound are taken from a queue and bounded together (`_bound`): at most
+The nodes of smallest bound are taken from a queue and bounded together (`Search._bound`): at most
 `_MOST_PASSES` Newton steps of their relaxations, each with one look at the rows and one product
 with all columns. A node that is not dropped then loses the groups that reduced costs decide. If
-few of its panels are left whose own dual bound is within the goal, they are all fitted and the node
-is done; otherwise it is divided on the free group of largest score, and its children begin with the
-step that the parent would take next, restricted to their groups, which needs no rows.
+few of its panels are left whose own dual bound is within the goal, they are all fitted and the
+node is done; otherwise it is divided on the free group of largest weight, and its children begin
+with the step that the parent would take next, restricted to their groups, which needs no rows.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tamis.panel.proof.counting import Largest, enumerate_above, largest
 from tamis.panel.proof.duals import Look, look, margins_of, normal_matrices
 from tamis.panel.proof.fits import fit_panels
-from tamis.panel.proof.nodes import MOST_LISTED, Batch, Dual, Node, make_batch
+from tamis.panel.proof.nodes import MOST_LISTED, Dual, Node, make_batch
 from tamis.panel.proof.problem import FitProblem
 from tamis.panel.proof.relaxation import best_weights, improve
 from tamis.panel.proof.rules import Panel, Rules
@@ -163,9 +162,11 @@ class Search:
                 break
             self._narrow()
             seconds = time.perf_counter() - start
-            if report is not None and report(
-                Progress(self.n_nodes, self.n_fitted, self.best, self.lower_bound, seconds)
-            ):
+            progress = Progress(self.n_nodes, self.n_fitted, self.best, self.lower_bound, seconds)
+            try:
+                if report is not None and report(progress):
+                    break
+            except KeyboardInterrupt:
                 break
         self._deadline = np.inf
         goal = self.goal
