@@ -116,12 +116,13 @@ _SCRIPT = """
 import numpy as np
 from tamis.panel import best_panels
 rng = np.random.default_rng(0)
-X, y = rng.normal(size=(400, 70)), np.arange(400) % 3
-best = best_panels(X, y, 3, max_nodes=60, tolerance=0.001)
+X, y = rng.normal(size=(200, 70)), np.arange(200) % 3
+best = best_panels(X, y, 3, max_nodes=20, tolerance=0.001)
 print([p.tolist() for p in best.panels], best.n_nodes, round(best.gap, 9))
 """
 
 
+@pytest.mark.slow
 def test_the_number_of_threads_changes_nothing():
     found = []
     for n_threads in ("1", "4"):

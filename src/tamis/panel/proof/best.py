@@ -18,6 +18,7 @@ from tamis._base import (
     is_real,
     resolve_n_features,
 )
+from tamis.panel._fitted import check_seconds
 from tamis.panel.classifier import PanelClassifier
 from tamis.panel.forward import Choices, members
 from tamis.panel.proof.problem import FitProblem, lay_out_fit
@@ -299,7 +300,7 @@ def describe_proof(
         len(proof.panels),
         proof.limit,
         proof.lower_bound,
-        0.0 if proof.is_proved else _gap(float(proof.losses[0]), proof.lower_bound),
+        proof.gap,
         proof.is_proved,
         proof.is_complete,
         proof.unknown_from,
@@ -333,8 +334,7 @@ def _check_limits(tolerance, max_seconds, max_nodes, max_panels):
         raise ValueError(
             f"tolerance must be a number >= 0, or None for 2 units of deviance, got {tolerance!r}."
         )
-    if max_seconds is not None and (not is_real(max_seconds) or not max_seconds >= 0):
-        raise ValueError(f"max_seconds must be a number >= 0 or None, got {max_seconds!r}.")
+    check_seconds(max_seconds)
     for name, value, least in (("max_nodes", max_nodes, 0), ("max_panels", max_panels, 1)):
         if value is None and name == "max_nodes":
             continue

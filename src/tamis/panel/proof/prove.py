@@ -42,6 +42,11 @@ class Proof:
         return bool(self.lower_bound >= self.losses[0] * (1.0 - SLACK))
 
     @property
+    def gap(self) -> float:
+        """By how much of its loss a panel could fit better than the first; 0 if none can."""
+        return 0.0 if self.is_proved else float(1.0 - self.lower_bound / self.losses[0])
+
+    @property
     def is_complete(self) -> bool:
         """Whether every panel within the limit was found."""
         return bool(self.unknown_from > self.limit)
