@@ -45,8 +45,8 @@ def test_the_statement_says_what_is_proved_and_what_it_is_about(proved):
 
 
 def test_features_say_whether_the_best_fits_have_them(proved):
-    told, best, comparison = proved
-    names = comparison.data.columns
+    _, best, comparison = proved
+    names = comparison.problem.names
     for name, told_of in zip(
         comparison.features["feature"], comparison.features["in_best_fits"], strict=True
     ):

@@ -105,28 +105,22 @@ def _tell(certificate: Certificate, feature_of, part, features) -> dict[str, Any
 def _state(told: dict[str, Any], mine: list[str]) -> str:
     """One sentence on how good the fit is and on others, and one on what this is about."""
     size = f"{told['of']} feature{'' if told['of'] == 1 else 's'}"
-    limit = (
-        f"no panel of {size} can fit these rows better by more than {100 * told['gap']:.2g} % of "
-        "the loss"
-    )
+    gap, panels = 100 * told["gap"], f"{told['panels']:,} panels of {size}"
+    limit = f"no panel of {size} can fit these rows better by more than {gap:.2g} % of its loss"
+    named = [mine]
     if told["is_best"]:
-        first = f"Proved: none of the {told['panels']:,} panels of {size} fits these rows better"
+        first = f"Proved: none of the {panels} fits these rows better"
     elif told["best_loss"] < told["loss"]:
         better = 100 * (1 - told["best_loss"] / told["loss"])
-        first = (
-            f"{_capitalized(_exchange(mine, told['first'][0]))}, the panel fits these rows better: its loss is "
-            f"{better:.2g} % smaller"
-        )
-        if told["is_proved"]:
-            first += (
-                f", and that of none of the {told['panels']:,} panels of {size} is smaller yet"
-            )
-        else:
-            first += f"; {limit}"
+        exchange = _capitalized(_exchange(mine, told["first"][0]))
+        first = f"{exchange}, the panel fits these rows better: its loss is {better:.2g} % smaller"
+        first += f", the smallest of all {panels} (proved)" if told["is_proved"] else f"; {limit}"
+        named.append(sorted(told["first"][0]))
     else:
         first = _capitalized(limit)
-    others = [panel for panel in told["first"] if sorted(panel) != mine]
-    n = told["as_good"] - (len(others) < len(told["first"]))
+    others = [panel for panel in told["first"] if sorted(panel) not in named]
+    is_near = told["loss"] <= told["best_loss"] + _SPREAD / 2
+    n = told["as_good"] - is_near - (len(named) > 1)
     within = f"within {_SPREAD:g} units of deviance of the best fit"
     if n:
         listed = "; ".join(_exchange(mine, panel) for panel in others[:_TOLD])

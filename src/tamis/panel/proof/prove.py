@@ -77,6 +77,8 @@ def prove(
     place = {int(g): i for i, g in enumerate(problem.groups)}
     first = tuple(place[int(g)] for g in ([] if begin is None else begin) if int(g) in place)
     if k:
+        if len(first) == k and search.rules.allows(search.rules.first_copies(first)):
+            search.add([first])
         for start in {first, ()}:
             search.add([find_good_panel(problem, search.rules, start)])
     n_panels = count_panels(problem, k)

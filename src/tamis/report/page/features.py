@@ -40,8 +40,8 @@ _TITLES = {
 _LEGEND = {
     "adjusted_p": "Adjusted p (Westfall-Young): a permutation test of each feature alone, "
     "adjusted for the number of features.",
-    "in_best_fits": "In best fits: whether the feature is in all, some or none of the panels of this "
-    "size within 2 units of deviance of the best fit.",
+    "in_best_fits": "In best fits: whether the feature is in all, some or none of the panels of "
+    "this size within 2 units of deviance of the best fit.",
     "frequency": "Reselected: the proportion of half-samples in which the whole selection, "
     "repeated, includes the feature.",
 }
