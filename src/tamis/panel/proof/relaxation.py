@@ -30,7 +30,7 @@ def improve(
     free: NDArray,
     n_wanted: NDArray,
     n_rounds: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[NDArray, NDArray]:
     """Minimise the quadratic model over coefficients and weights.
 
     `matrix` (B, C, a, a), `target` (B, C, a): the model is ``v' matrix v / 2 - target' v``; `of`

@@ -31,6 +31,7 @@ __all__ = ["SLACK", "Progress", "Search"]
 SLACK = 1e-9
 _MOST_BATCH, _BATCH_VALUES = 32, 1 << 19
 _MOST_PASSES, _MOST_PASSES_OF_LISTS = 5, 8
+# Changes between coefficients and weights in a step.
 _ROUNDS = 16
 # Panels that are fitted instead of dividing a node.
 _MOST_FITTED = 128
@@ -88,7 +89,7 @@ class Search:
         if len(inside) == k:
             self.add([inside])
         else:
-            dual = self._duals(Look(None, np.zeros(1), None, null[None], None))[0]
+            dual = self._duals(np.zeros(1), null[None])[0]
             self._push(Node(0.0, inside, free, dual))
 
     # What is known.
@@ -279,7 +280,7 @@ class Search:
 
     def _bound(self, nodes, seen, states):
         """Raise the bounds of nodes to those of their duals, and keep the best dual of each."""
-        for node, dual in zip(nodes, self._duals(seen), strict=True):
+        for node, dual in zip(nodes, self._duals(seen.entropy, seen.dual), strict=True):
             if id(node) not in states:
                 states[id(node)] = self._judge(node, node.dual)
             state = self._judge(node, dual)
@@ -287,11 +288,11 @@ class Search:
                 states[id(node)], node.dual = state, dual
             node.bound = max(node.bound, states[id(node)].bound)
 
-    def _duals(self, seen):
-        """The dual of each fit."""
+    def _duals(self, entropy, dual):
+        """Duals with the scores of all groups."""
         kept = self.problem.columns[self.problem.always[:-1]]
-        of_kept = ((seen.dual @ kept.T) ** 2).sum(axis=(1, 2))
-        parts = zip(seen.entropy.tolist(), self._scores(seen.dual), of_kept.tolist(), strict=True)
+        of_kept = ((dual @ kept.T) ** 2).sum(axis=(1, 2))
+        parts = zip(entropy.tolist(), self._scores(dual), of_kept.tolist(), strict=True)
         return [Dual(*part) for part in parts]
 
     def _judge(self, node, dual):
@@ -408,6 +409,8 @@ class Search:
         # Beside a group there are at best the m - 1 best ones.
         best = np.partition(scores, scores.size - m)[scores.size - m :]
         able = free[scores + (best.sum() - best.min()) >= least]
+        if able.size - (m - 1) > _MOST_FITTED:  # each of them is in a panel with the best ones
+            return None
         ordered = able[np.argsort(-dual.scores[able], kind="stable")]
         places = enumerate_above(dual.scores[ordered], m, least, _MOST_FITTED)
         if places is None:
