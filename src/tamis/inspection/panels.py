@@ -55,7 +55,7 @@ class BestPanelsDisplay:
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> display = BestPanelsDisplay.from_panels(best_panels(X, y, 2, tolerance=0.04))
     >>> display.members.shape
-    (4, 4)
+    (4, 3)
     """
 
     def __init__(

@@ -23,7 +23,7 @@ from tamis.panel.classifier import PanelClassifier
 from tamis.panel.forward import Choices, members
 from tamis.panel.proof.problem import FitProblem, lay_out_fit
 from tamis.panel.proof.prove import Proof, panel_loss, prove
-from tamis.panel.proof.search import SLACK, Progress
+from tamis.panel.proof.search import SLACK, ProofProgress
 
 if TYPE_CHECKING:
     from tamis.panel.classifier_cv import PanelClassifierCV
@@ -145,7 +145,7 @@ def best_panels(
     sample_weight: ArrayLike | None = None,
     class_weight: str | Mapping[Any, float] | None = "balanced",
     alpha: float = 3.0,
-    callbacks: Iterable[Callable[[Progress], object]] = (),
+    callbacks: Iterable[Callable[[ProofProgress], object]] = (),
 ) -> BestPanels:
     r"""Find the panel of k features that fits best, prove it, and list all that fit as well.
 
@@ -176,8 +176,8 @@ def best_panels(
     sample_weight : array-like of shape (n_samples,), default=None
         As in `PanelClassifier.fit`.
     callbacks : iterable of callable, default=()
-        Each is called with a `Progress` (n_nodes, n_fitted, best, lower_bound, seconds) now and
-        then; if one returns something true, the search stops. So it does on Ctrl-C, and keeps
+        Each is called with a `ProofProgress` (n_nodes, n_fitted, best, lower_bound, seconds)
+        now and then; if one returns something true, the search stops. So it does on Ctrl-C, and keeps
         what was proved.
 
     Returns
@@ -228,7 +228,7 @@ def certify(
     max_seconds: float | None = 10.0,
     max_nodes: int | None = None,
     tolerance: float | None = None,
-    callbacks: Iterable[Callable[[Progress], object]] = (),
+    callbacks: Iterable[Callable[[ProofProgress], object]] = (),
 ) -> Certificate:
     """How far the fit of a panel is from that of the best panel of as many features.
 
@@ -238,7 +238,7 @@ def certify(
     Parameters
     ----------
     panel : PanelClassifier or PanelClassifierCV
-        Fitted.
+        DualPoints.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples, such as those it was fitted on.
     y : array-like of shape (n_samples,)
@@ -257,9 +257,9 @@ def certify(
     >>> from tamis import PanelClassifier
     >>> from tamis.panel import certify
     >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> certificate = certify(PanelClassifier(2).fit(X, y), X, y)
+    >>> certificate = certify(PanelClassifier(2, selection="centers").fit(X, y), X, y)
     >>> certificate.is_proved, round(certificate.gap, 3)
-    (False, 0.041)
+    (False, 0.025)
     """
     check_is_fitted(panel, "support_")
     _check_limits(tolerance, max_seconds, max_nodes, 1)

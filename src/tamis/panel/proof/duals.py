@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tamis.panel.proof.problem import FitProblem
 
-__all__ = ["Look", "look", "margins_of", "normal_matrices"]
+__all__ = ["DualPoints", "look", "margins_of", "normal_matrices"]
 
 _LEAST_CURVATURE = 1e-10
 # Values that are gathered together.
@@ -24,7 +24,7 @@ _FEW_COLUMNS = 96
 _SMALL_REPAIR = 1e-5
 
 
-class Look(NamedTuple):
+class DualPoints(NamedTuple):
     """What is known at the margins of some fits."""
 
     loss: NDArray  # (B,): weighted, summed over classes
@@ -45,7 +45,7 @@ def margins_of(problem: FitProblem, places: NDArray, coef: NDArray) -> NDArray[n
     return np.matmul(coef, columns[places])
 
 
-def look(problem: FitProblem, margins: NDArray) -> Look:
+def look(problem: FitProblem, margins: NDArray) -> DualPoints:
     """Losses, slopes and curvatures at some margins, and the feasible dual next to them.
 
     The loss of a row is ``log(1 + exp(z))`` with z the margin times -1 for rows of the class. Its
@@ -80,7 +80,7 @@ def look(problem: FitProblem, margins: NDArray) -> Look:
     else:
         row_entropy = _entropy(share * factor)
     entropy = (row_entropy @ weights).sum(axis=1)
-    return Look(loss, entropy, slope, slope * factor, curvature)
+    return DualPoints(loss, entropy, slope, slope * factor, curvature)
 
 
 def _entropy(a):

@@ -12,7 +12,7 @@ from tamis.panel.proof.duals import margins_of
 from tamis.panel.proof.problem import FitProblem
 from tamis.panel.proof.rules import Panel
 
-__all__ = ["MOST_LISTED", "Batch", "Dual", "Node", "Start", "make_batch"]
+__all__ = ["MOST_LISTED", "FeasibleDual", "Node", "NodeBatch", "NodeStart", "make_batch"]
 
 #: How many free groups a relaxation sees; its bounds are those of all groups.
 MOST_LISTED = 64
@@ -21,7 +21,7 @@ _FIRST_WEIGHT, _LEAST_WEIGHT = 0.02, 0.01
 
 
 @dataclass
-class Start:
+class NodeStart:
     """Where the relaxation of a node begins."""
 
     groups: NDArray  # (g,)
@@ -30,7 +30,7 @@ class Start:
     coef: NDArray  # (C, a)
 
 
-class Dual(NamedTuple):
+class FeasibleDual(NamedTuple):
     """A feasible dual, which bounds the losses of all panels."""
 
     entropy: float
@@ -48,8 +48,8 @@ class Node:
         bound: float,
         inside: Panel,
         free: NDArray,
-        dual: Dual,
-        start: Start | None = None,
+        dual: FeasibleDual,
+        start: NodeStart | None = None,
     ) -> None:
         self.bound = bound  # no panel of the node has a smaller loss
         self.inside, self.free = inside, free
@@ -71,7 +71,7 @@ class Node:
 
 
 @dataclass
-class Batch:
+class NodeBatch:
     """The relaxations of B nodes; shapes as in `tamis.panel.proof.relaxation`."""
 
     nodes: list[Node]
@@ -85,20 +85,20 @@ class Batch:
     coef: NDArray  # (B, C, a)
     margins: NDArray  # (B, C, n)
 
-    def select(self, rows: NDArray) -> Batch:
+    def select(self, rows: NDArray) -> NodeBatch:
         """Some of the nodes."""
         arrays = (part[rows] for name, part in vars(self).items() if name != "nodes")
-        return Batch([self.nodes[row] for row in rows], *arrays)
+        return NodeBatch([self.nodes[row] for row in rows], *arrays)
 
-    def start(self, row: int) -> Start:
+    def start(self, row: int) -> NodeStart:
         """Where one node stands."""
         listed = self.groups[row] >= 0
-        return Start(
+        return NodeStart(
             self.groups[row][listed], self.weights[row][listed], self.places[row], self.coef[row]
         )
 
 
-def make_batch(problem: FitProblem, k: int, nodes: list[Node]) -> Batch:
+def make_batch(problem: FitProblem, k: int, nodes: list[Node]) -> NodeBatch:
     """Lay out the relaxations of some nodes, each at its start."""
     C = len(problem.targets)
     lists = [node.listed() for node in nodes]
@@ -126,4 +126,4 @@ def make_batch(problem: FitProblem, k: int, nodes: list[Node]) -> Batch:
     weights[inside] = 1.0
     free = (groups >= 0) & ~inside
     margins = margins_of(problem, places, coef)
-    return Batch(nodes, groups, weights, inside, free, k - n_inside, places, of, coef, margins)
+    return NodeBatch(nodes, groups, weights, inside, free, k - n_inside, places, of, coef, margins)

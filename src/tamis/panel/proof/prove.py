@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tamis.panel.proof.fits import fit_panels
 from tamis.panel.proof.incumbent import find_good_panel
 from tamis.panel.proof.problem import FitProblem
-from tamis.panel.proof.search import SLACK, Progress, Search
+from tamis.panel.proof.search import SLACK, ProofProgress, Search
 
 __all__ = ["DEVIANCE", "Proof", "count_panels", "panel_loss", "prove"]
 
@@ -60,7 +60,7 @@ def prove(
     begin: NDArray | None = None,
     max_nodes: float = np.inf,
     max_seconds: float = np.inf,
-    report: Callable[[Progress], object] | None = None,
+    report: Callable[[ProofProgress], object] | None = None,
 ) -> Proof:
     """Search for the best panel, and for all panels within a tolerance of it.
 

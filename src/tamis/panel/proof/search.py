@@ -18,14 +18,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.panel.proof.counting import Largest, enumerate_above, largest
-from tamis.panel.proof.duals import Look, look, margins_of, normal_matrices
+from tamis.panel.proof.duals import DualPoints, look, margins_of, normal_matrices
 from tamis.panel.proof.fits import fit_panels
-from tamis.panel.proof.nodes import MOST_LISTED, Dual, Node, make_batch
+from tamis.panel.proof.nodes import MOST_LISTED, FeasibleDual, Node, make_batch
 from tamis.panel.proof.problem import FitProblem
 from tamis.panel.proof.relaxation import best_weights, improve
 from tamis.panel.proof.rules import Panel, Rules
 
-__all__ = ["SLACK", "Progress", "Search"]
+__all__ = ["SLACK", "ProofProgress", "Search"]
 
 #: Relative; a loss is within a goal up to it, so that rounding drops no panel.
 SLACK = 1e-9
@@ -42,7 +42,7 @@ _MOST_FOUND = 100_000
 _LARGEST_MOVE = 6.0
 
 
-class Progress(NamedTuple):
+class ProofProgress(NamedTuple):
     """How far a search is."""
 
     n_nodes: int
@@ -55,7 +55,7 @@ class Progress(NamedTuple):
 class _State(NamedTuple):
     """What the best dual of a node says."""
 
-    dual: Dual
+    dual: FeasibleDual
     ranked: Largest
     bound: float
 
@@ -143,7 +143,7 @@ class Search:
         self,
         max_nodes: float = np.inf,
         max_seconds: float = np.inf,
-        report: Callable[[Progress], object] | None = None,
+        report: Callable[[ProofProgress], object] | None = None,
     ) -> None:
         """Search until nothing is left, or until a limit; interrupting it keeps what is known.
 
@@ -163,7 +163,9 @@ class Search:
                 break
             self._narrow()
             seconds = time.perf_counter() - start
-            progress = Progress(self.n_nodes, self.n_fitted, self.best, self.lower_bound, seconds)
+            progress = ProofProgress(
+                self.n_nodes, self.n_fitted, self.best, self.lower_bound, seconds
+            )
             try:
                 if report is not None and report(progress):
                     break
@@ -241,7 +243,7 @@ class Search:
             if not going.all():
                 rows = np.flatnonzero(going)
                 batch, relaxed = batch.select(rows), relaxed[rows]
-                seen = Look(*(part[rows] for part in seen))
+                seen = DualPoints(*(part[rows] for part in seen))
             matrix, target = self._model(batch, seen)
             is_last = turn + 1 == most
             done = np.array(
@@ -293,7 +295,7 @@ class Search:
         kept = self.problem.columns[self.problem.always[:-1]]
         of_kept = ((dual @ kept.T) ** 2).sum(axis=(1, 2))
         parts = zip(entropy.tolist(), self._scores(dual), of_kept.tolist(), strict=True)
-        return [Dual(*part) for part in parts]
+        return [FeasibleDual(*part) for part in parts]
 
     def _judge(self, node, dual):
         """What a dual says about a node."""
