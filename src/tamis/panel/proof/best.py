@@ -176,8 +176,8 @@ def best_panels(
     sample_weight : array-like of shape (n_samples,), default=None
         As in `PanelClassifier.fit`.
     callbacks : iterable of callable, default=()
-        Each is called with a `ProofProgress` (n_nodes, n_fitted, best, lower_bound, seconds)
-        now and then; if one returns something true, the search stops. So it does on Ctrl-C, and keeps
+        Each is called with a `ProofProgress` (n_nodes, n_fitted, best, lower_bound, seconds) now
+        and then; if one returns something true, the search stops. So it does on Ctrl-C, and keeps
         what was proved.
 
     Returns
