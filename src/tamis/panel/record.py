@@ -66,8 +66,8 @@ def read_record(model: FittedPanel, record: Record) -> None:
     model._head_state = _read_head(record, model.head_, k, C)
     model._means = record.numbers("means", (k,))
     model._importance = record.numbers("importances", (k,))
-    proof = record.optional("proof")
-    if proof is not None:
+    if "proof" in record:
+        proof = record.part("proof")
         model.lower_bound_ = proof.number("lower_bound")
         model.gap_ = proof.number("gap")
         model.is_proved_ = proof.flag("is_proved")

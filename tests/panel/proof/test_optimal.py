@@ -72,6 +72,12 @@ def test_a_saved_model_keeps_its_proof(tmp_path):
     assert (read.gap_, read.lower_bound_) == (model.gap_, model.lower_bound_)
 
 
+def test_a_saved_forward_panel_has_no_proof(tmp_path):
+    X, y = make_data(seed=3)
+    save_model(PanelClassifier(2, head="lda").fit(X, y), tmp_path / "model.json")
+    assert not hasattr(load_model(tmp_path / "model.json"), "gap_")
+
+
 def test_a_wrong_time_limit_is_refused():
     X, y = make_data()
     with pytest.raises(ValueError, match="max_seconds must be"):
