@@ -24,7 +24,7 @@ TREES = {
         ":hidden:",
         "",
         *("reading_the_output", "which_method", "coming_from", "faq"),
-        *("panel", "sparse_centers", "primal_dual", "landmarks", "datum_wise"),
+        *("panel", "proof", "sparse_centers", "primal_dual", "landmarks", "datum_wise"),
         *("statistics", "how_sure", "how_sure_predictions", "report", "inspection"),
         *("questionnaire", "data", "python", "cells", "large_data", "gpu", "model_format"),
         "vocabulary",

@@ -20,6 +20,7 @@ from tamis import (
 from tamis.guarantees import StableSelector
 from tamis.inspection import (
     AcquisitionDisplay,
+    BestPanelsDisplay,
     CentersDisplay,
     ConvergenceDisplay,
     LandmarkDisplay,
@@ -303,6 +304,7 @@ def test_estimators_of_another_family_are_refused(draw):
     [
         CentersDisplay(np.zeros((2, 1)), ["a"], [0, 1]),
         StabilityDisplay(np.ones(1), ["a"], np.ones(1, dtype=bool)),
+        BestPanelsDisplay(np.ones((1, 1), dtype=bool), ["a"], np.zeros(1)),
         AcquisitionDisplay(np.ones((1, 1), dtype=int), ["a"], np.zeros(1, dtype=int)),
         ConvergenceDisplay(np.ones(1), np.ones(1), np.ones(1)),
         LandmarkDisplay(np.zeros((1, 2)), np.zeros((1, 2))),

@@ -143,7 +143,7 @@ def _show_legend(halves, tested, guarantees):
 
 def _show_guarantees(records, guarantees, is_balanced, is_saved):
     """What can be said about the features; reasons why nothing can are in metrics.json."""
-    for name in ("true_features", "rule"):
+    for name in ("true_features", "rule", "fit"):
         if "statement" in guarantees.get(name, {}):
             yield from paragraph(guarantees[name]["statement"])
     panels = guarantees.get("alternatives", {})

@@ -32,6 +32,7 @@ PARTS = {
     "frequencies": "how often half-samples select each feature again",
     "rule": "the rule of stability selection",
     "alternatives": "the feature sets that are nearly as good",
+    "fit": "the proof of how well the panel fits",
     "interchangeable": "which features are interchangeable",
     "p_values": "the p-values of the features",
     "substitutes": "the features that are correlated with those of the model",

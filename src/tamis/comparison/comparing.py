@@ -66,6 +66,7 @@ def compare(
     max_miss: float | None = None,
     misclassification: Mapping[tuple[Any, Any], float] | None = None,
     permutations: int = 0,
+    proof_seconds: float | None = None,
     learning_curve: bool = False,
     assay_error: float | Mapping[str, float] | None = None,
     redundancy: float | None = None,
@@ -148,6 +149,9 @@ def compare(
         expected cost at the class frequencies of the data.
     permutations : int
         How often everything is repeated with shuffled labels, for a p-value.
+    proof_seconds : float or None
+        Seconds to prove how well a recommended panel fits, among all of as many features; None: a
+        brief search that is the same on every machine.
     learning_curve : bool
         Whether to train on fewer rows, too, and estimate what twice the rows would add to the
         score.

@@ -227,6 +227,15 @@ class Options:
         must=_count(0),
         metavar="N",
     )
+    proof_seconds: float | None = _option(
+        None,
+        "seconds to prove that no panel of as many features fits better than a recommended panel, "
+        "or how much better one could (default: a brief search, the same on every machine)",
+        group="comparing",
+        must=Number(0, open_low=True),
+        metavar="S",
+        is_later=True,
+    )
     misclassification: Mapping[Any, float] = _option(
         dict,
         'costs of errors, such as "ill:well=10" (calling an ill row well costs 10; all other '

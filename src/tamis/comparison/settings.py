@@ -43,6 +43,7 @@ class Settings:
     # assay_error, assay_errors: measurement errors: of all features, and of single ones.
     assay_error: float | None = None
     assay_errors: Mapping[str, float] = field(default_factory=dict)
+    proof_seconds: float | None = None  # how long to prove the fit of a panel; None: briefly
 
 
 def find_named(options: Options) -> tuple[str, ...]:
@@ -132,6 +133,7 @@ def make_settings(options: Options, problem, notes: list[str]) -> Settings:
         learning_curve=options.learning_curve,
         assay_error=options.assay_error,
         assay_errors=options.assay_errors,
+        proof_seconds=options.proof_seconds,
     )
 
 

@@ -10,12 +10,14 @@ from tamis.inspection.centers import CentersDisplay
 from tamis.inspection.convergence import ConvergenceDisplay
 from tamis.inspection.decision_curve import DecisionCurveDisplay
 from tamis.inspection.landmarks import LandmarkDisplay
+from tamis.inspection.panels import BestPanelsDisplay
 from tamis.inspection.probability import ProbabilityDisplay
 from tamis.inspection.sparsity_path import Curve, SparsityPathDisplay
 from tamis.inspection.stability import StabilityDisplay
 
 __all__ = [
     "AcquisitionDisplay",
+    "BestPanelsDisplay",
     "CalibrationDisplay",
     "CentersDisplay",
     "ConvergenceDisplay",

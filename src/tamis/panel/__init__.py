@@ -3,5 +3,14 @@
 from tamis.panel.classifier import PanelClassifier
 from tamis.panel.classifier_cv import PanelClassifierCV
 from tamis.panel.path import PanelPath
+from tamis.panel.proof.best import BestPanels, Certificate, best_panels, certify
 
-__all__ = ["PanelClassifier", "PanelClassifierCV", "PanelPath"]
+__all__ = [
+    "BestPanels",
+    "Certificate",
+    "PanelClassifier",
+    "PanelClassifierCV",
+    "PanelPath",
+    "best_panels",
+    "certify",
+]

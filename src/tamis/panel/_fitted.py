@@ -37,7 +37,7 @@ from tamis.panel.selection import SELECTIONS, Selection, keeps_sparse
 from tamis.panel.settings import HEADS, settings_of
 from tamis.paths.seeds import as_seed
 
-__all__ = ["FittedPanel"]
+__all__ = ["FittedPanel", "check_seconds"]
 
 _INNER_FOLDS = 5
 
@@ -49,6 +49,12 @@ def _is_linear(estimator):
             "feature. Use head='lda' or head='logistic'."
         )
     return True
+
+
+def check_seconds(max_seconds):
+    """Raise an error for what is no time limit."""
+    if max_seconds is not None and (not is_real(max_seconds) or not max_seconds >= 0):
+        raise ValueError(f"max_seconds must be a number >= 0 or None, got {max_seconds!r}.")
 
 
 class FittedPanel(
@@ -84,6 +90,7 @@ class FittedPanel(
                 continue
             if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be an integer >= 1, got {value!r}.")
+        check_seconds(self.max_seconds)
         if self.max_per_group is not None and self.feature_groups is None:
             raise ValueError("max_per_group needs feature_groups: it limits each of them.")
 
@@ -147,6 +154,7 @@ class FittedPanel(
             _INNER_FOLDS,
             check_class_weight(self.class_weight, self.classes_),
             as_seed(self.random_state),
+            self.max_seconds,
         )
 
     def _settings(self, head, X, selection, levels):
@@ -189,6 +197,13 @@ class FittedPanel(
         share = weights / weights.sum()
         self._means, importances = measure_importances(head, X, columns, share)
         self._importance = importances / self.temperature_
+
+    def _store_proof(self, proof):
+        """Keep what is proved about the panel."""
+        if proof is not None:
+            self.lower_bound_ = float(proof.lower_bound)
+            self.gap_ = proof.gap
+            self.is_proved_ = proof.is_proved
 
     def _take_over(self, model):
         """Become the fitted `model`; the parameters stay."""

@@ -33,6 +33,7 @@ _PARAMETERS = (
     "feature_costs",
     "class_weight",
     "cv",
+    "max_seconds",
     "random_state",
 )
 # Rows of the outer folds for each feature of a long panel: as many as a good temperature needs.
@@ -55,9 +56,11 @@ class PanelClassifier(FittedPanel):
     n_features_to_select : int, float or None, default=5
         Number of features: a count (at most all), a fraction in (0, 1], or None for all. With
         `feature_groups` it counts groups, with `keep` only the others.
-    selection : {"forward", "centers", "medians", "primal-dual"}, default="forward"
+    selection : {"forward", "centers", "medians", "primal-dual", "optimal"}, default="forward"
         "forward" as above; the largest gains of the centers (means or medians); or the order in
-        which features enter the primal-dual path.
+        which features enter the primal-dual path. "optimal": the panel that fits best, among all
+        features, as found and proved by `tamis.panel.best_panels`; a better fit is not always a
+        better prediction.
     head : {"auto", "linear", "lda", "logistic", "kernel"}, default="auto"
         Linear discriminant analysis with shrinkage, ridge-logistic regression, or kernel ridge
         classification (Gaussian bumps around training rows). "linear" takes the one of the first
@@ -85,6 +88,9 @@ class PanelClassifier(FittedPanel):
         Weights of the classes; "balanced" gives all of them the same say.
     cv : int, splitter or iterable of (train, test), default=5
         Outer folds that choose and calibrate the head. An integer: folds of distinct rows.
+    max_seconds : float or None, default=10.0
+        With selection="optimal", the limit of each search (of all rows, and in every fold), after
+        which the best panel that was found is taken; None for no limit.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds and of the rows that serve as landmarks of a kernel.
 
@@ -107,6 +113,9 @@ class PanelClassifier(FittedPanel):
         How much the decisions change, on average, when a feature is set to its mean.
     coef_, intercept_ : ndarray
         Of `decision_function` in the units of X; only with a linear head.
+    lower_bound_, gap_, is_proved_ : float, float, bool
+        Only with selection="optimal": no panel of as many features has a smaller loss; by how
+        much of its loss a panel could fit better; and whether none does.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -153,6 +162,7 @@ class PanelClassifier(FittedPanel):
         feature_costs: ArrayLike | None = None,
         class_weight: str | Mapping[Any, float] | None = "balanced",
         cv: int | BaseCrossValidator | Iterable = 5,
+        max_seconds: float | None = 10.0,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -166,6 +176,7 @@ class PanelClassifier(FittedPanel):
         self.feature_costs = feature_costs
         self.class_weight = class_weight
         self.cv = cv
+        self.max_seconds = max_seconds
         self.random_state = random_state
 
     @with_callbacks

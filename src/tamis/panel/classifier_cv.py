@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,6 @@ from tamis.panel._fitted import FittedPanel
 from tamis.panel.classifier import check_levels, make_classifier
 from tamis.panel.forward import keys_of
 from tamis.panel.outer import (
-    FittedHeads,
     check_groups,
     choose_heads,
     fit_fold,
@@ -44,7 +44,7 @@ class PanelClassifierCV(ScoringMixin, FittedPanel):
     levels : array-like of int or None, default=None
         Numbers of features, or groups, to try. None: all up to 12, then about five for each
         doubling, up to 50.
-    selection : {"forward", "centers", "medians", "primal-dual"}, default="forward"
+    selection : {"forward", "centers", "medians", "primal-dual", "optimal"}, default="forward"
         How features are selected.
     head : {"auto", "linear", "lda", "logistic", "kernel"}, default="auto"
         Classifier of the selected features; "auto" prefers those that can be read, as in
@@ -74,6 +74,8 @@ class PanelClassifierCV(ScoringMixin, FittedPanel):
         most 0.02, of the best, or within `tolerance`.
     tolerance : float, default=0.01
         For rule="1se": a difference in score this small is not worth a feature.
+    max_seconds : float or None, default=10.0
+        As in `PanelClassifier`; of each search, of which there is one for every level and fold.
     n_jobs : int or None, default=None
         Number of threads for the folds. Results do not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -92,7 +94,7 @@ class PanelClassifierCV(ScoringMixin, FittedPanel):
     stability_ : ndarray of shape (n_features_in_,)
         Proportion of folds that select each feature at the chosen model size.
     classes_, support_, feature_order_, n_features_, head_, temperature_, feature_importances_, \
-coef_, intercept_, n_features_in_, feature_names_in_
+coef_, intercept_, lower_bound_, gap_, is_proved_, n_features_in_, feature_names_in_
         As in `PanelClassifier`, trained on all data.
 
     Examples
@@ -124,6 +126,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
         scoring: str | Callable | None = "balanced_accuracy",
         rule: str = "best",
         tolerance: float = TOLERANCE,
+        max_seconds: float | None = 10.0,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
@@ -141,6 +144,7 @@ coef_, intercept_, n_features_in_, feature_names_in_
         self.scoring = scoring
         self.rule = rule
         self.tolerance = tolerance
+        self.max_seconds = max_seconds
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -212,10 +216,9 @@ coef_, intercept_, n_features_in_, feature_names_in_
         )
         evaluations = []
         for (fitted, _), (train, test) in zip(results, splits, strict=True):
-            only = FittedHeads(
-                fitted.order,
-                fitted.columns,
-                [[heads[c.place]] for heads, c in zip(fitted.heads, chosen, strict=True)],
+            only = replace(
+                fitted,
+                heads=[[heads[c.place]] for heads, c in zip(fitted.heads, chosen, strict=True)],
             )
             path = path_of(
                 self,

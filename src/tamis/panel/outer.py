@@ -40,6 +40,8 @@ from tamis.paths.temperature import hottest, is_handful, least_loss, match_folds
 if TYPE_CHECKING:
     from sklearn.model_selection import BaseCrossValidator
 
+    from tamis.panel.proof.prove import Proof
+
 __all__ = [
     "KERNEL_MARGIN",
     "Chosen",
@@ -68,9 +70,10 @@ _TIE = 1e-6
 class FittedHeads:
     """Selected features and heads of some rows, at all levels."""
 
-    order: NDArray  # groups of columns, first to last
+    panels: list[NDArray]  # groups of columns of each level, first to last, without kept ones
     columns: list[NDArray]  # selected columns of each level, ascending
     heads: list[list[Head]]  # for each level, one head per setting
+    proofs: list[Proof | None]  # what is proved about the panel of each level
 
     def decisions(self, X: Matrix, level: int, setting: int) -> NDArray[np.float64]:
         """Decisions of one head, of shape (n_rows, n_classes)."""
@@ -160,9 +163,8 @@ def fit_heads(
     level; `groups` (n_rows,) or None: sample groups; `keys` (n_rows,) or None: as in
     `tamis.panel.forward.content_folds`.
     """
-    n_steps = int(levels.max(initial=0))
-    order = selection.order(X, codes, weights, n_classes, n_steps, groups, keys)
-    columns = [selection.columns(order[:k]) for k in levels]
+    found = selection.choose(X, codes, weights, n_classes, levels, groups, keys)
+    columns = [selection.columns(panel) for panel in found.panels]
     every = np.unique(np.concatenate(columns))
     keeps_sparse = any(setting.keeps_sparse for of_level in settings for setting in of_level)
     values = take_columns(X, every) if keeps_sparse else dense_columns(X, every)
@@ -178,7 +180,7 @@ def fit_heads(
         )
         for some, of_level in zip(columns, settings, strict=True)
     ]
-    return FittedHeads(order, columns, heads)
+    return FittedHeads(found.panels, columns, heads, found.proofs)
 
 
 def outer_decisions(fitted: FittedHeads, X: Matrix) -> NDArray[np.float64]:

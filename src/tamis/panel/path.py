@@ -163,18 +163,19 @@ def path_of(
             X,
             weights,
             selection.choices,
-            fitted.order[: levels[place]],
+            fitted.panels[place],
             fitted.columns[place],
             fitted.heads[place][0],
             chosen[place].temperature,
             settings[chosen[place].place],
         )
+        classifier._store_proof(fitted.proofs[place])
         return classifier
 
     return PanelPath(
         levels,
         classes,
-        np.minimum(levels, fitted.order.size),
+        np.array([panel.size for panel in fitted.panels]),
         fitted.columns,
         [heads[0] for heads in fitted.heads],
         [c.temperature for c in chosen],

@@ -40,6 +40,12 @@ def write_record(model: FittedPanel) -> dict[str, Any]:
         "setting": plain(state["values"]),
         "feature_order": plain(model.feature_order_),
     }
+    if hasattr(model, "gap_"):
+        record["proof"] = {
+            "lower_bound": model.lower_bound_,
+            "gap": model.gap_,
+            "is_proved": model.is_proved_,
+        }
     if hasattr(model, "path_"):
         record["path"] = {name: plain(column) for name, column in model.path_.items()}
         record["fold_scores"] = plain(model._fold_scores)
@@ -60,6 +66,12 @@ def read_record(model: FittedPanel, record: Record) -> None:
     model._head_state = _read_head(record, model.head_, k, C)
     model._means = record.numbers("means", (k,))
     model._importance = record.numbers("importances", (k,))
+    if "proof" in record:
+        proof = record.part("proof")
+        model.lower_bound_ = proof.number("lower_bound")
+        model.gap_ = proof.number("gap")
+        model.is_proved_ = proof.flag("is_proved")
+        proof.finish()
     if "rule" in model._get_param_names():
         _read_path(model, record, m)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +23,14 @@ from tamis.panel.forward import Choices, members, sample_rows, select_forward, w
 from tamis.panel.l1_path import follow_path
 from tamis.paths.row_keys import row_keys
 
+if TYPE_CHECKING:
+    from tamis.panel.proof.prove import Proof
+
 __all__ = [
     "MOST_ROWS",
     "MOST_STEPS",
     "SELECTIONS",
+    "ChosenPanels",
     "Selection",
     "is_rare",
     "keeps_sparse",
@@ -42,20 +47,80 @@ _PATH_ALPHA = 3.0
 _RARE = 0.05
 # Selected columns of sparse data are made dense for a head up to this many values.
 _MOST_VALUES = 20_000_000
-SELECTIONS = ("forward", "centers", "medians", "primal-dual")
+SELECTIONS = ("forward", "centers", "medians", "primal-dual", "optimal")
+# A search for the best panel sees all columns, dense, up to this many values.
+_MOST_SEARCHED = 200_000_000
+
+
+class ChosenPanels(NamedTuple):
+    """The panel of each of some levels."""
+
+    panels: list[NDArray]  # groups, first to last, without kept ones
+    proofs: list[Proof | None]  # what is proved about each; None if nothing
 
 
 @dataclass(frozen=True)
 class Selection:
     """How features are selected."""
 
-    kind: str  # "forward", "centers", "medians", "primal-dual"
+    kind: str  # "forward", "centers", "medians", "primal-dual", "optimal"
     choices: Choices
     alpha: float  # ridge of the forward steps
     n_screened: int  # how many groups the gains leave for the forward steps
     n_folds: int  # folds of the forward steps
     class_weight: str | NDArray | None  # (n_classes,) or None
     seed: int
+    max_seconds: float | None = 10.0  # of each search for the best panel; None: no limit
+
+    def choose(
+        self,
+        X: Matrix,
+        codes: NDArray,
+        weights: NDArray,
+        n_classes: int,
+        levels: NDArray,
+        groups: NDArray | None = None,
+        keys: NDArray | None = None,
+    ) -> ChosenPanels:
+        """The groups of every level, without kept ones.
+
+        `levels` (n_levels,): numbers of groups; the rest is as in `order`.
+        """
+        if self.kind != "optimal":
+            n_steps = int(levels.max(initial=0))
+            order = self.order(X, codes, weights, n_classes, n_steps, groups, keys)
+            return ChosenPanels([order[:k] for k in levels], [None] * len(levels))
+        proofs = self._search(X, codes, weights, n_classes, levels, groups, keys)
+        gains = self._gains(X, codes, weights)[0]
+        # Within a panel no order is better; that of the gains is one that units do not change.
+        panels = [p.panels[0][np.argsort(-gains[p.panels[0]], kind="stable")] for p in proofs]
+        return ChosenPanels(panels, proofs)
+
+    def _search(self, X, codes, weights, n_classes, levels, groups, keys):
+        """The best panel of each level, with its proof."""
+        from tamis.panel.proof.problem import lay_out_fit
+        from tamis.panel.proof.prove import prove
+
+        X, codes, weights = self._sample(X, codes, weights, groups, keys)
+        if X.shape[0] * X.shape[1] > _MOST_SEARCHED:
+            raise ValueError(
+                f"selection='optimal' looks at all {X.shape[1]:,} columns of {X.shape[0]:,} rows, "
+                f"which is more than {_MOST_SEARCHED:,} values. Drop columns first, or use "
+                "selection='forward'."
+            )
+        problem = lay_out_fit(
+            X, codes, weights, n_classes, self.choices, self.alpha, self.class_weight
+        )
+        most = np.inf if self.max_seconds is None else self.max_seconds
+        return [prove(problem, int(k), tolerance=0.0, max_seconds=most) for k in levels]
+
+    def _sample(self, X, codes, weights, groups, keys):
+        """A sample of many rows: the one that forward steps see."""
+        if codes.size <= MOST_ROWS:
+            return X, codes, weights
+        keys = row_keys(X) if keys is None else keys
+        rows = sample_rows(X, codes, MOST_ROWS, groups, self.seed, keys)
+        return X[rows], codes[rows], weights[rows]
 
     def order(
         self,
@@ -79,6 +144,9 @@ class Selection:
             X, codes, weights = X[used], codes[used], weights[used]
             groups = None if groups is None else groups[used]
             keys = None if keys is None else keys[used]
+        if self.kind == "optimal":
+            levels = np.array([n_steps])
+            return self.choose(X, codes, weights, n_classes, levels, groups, keys).panels[0]
         if self.kind == "primal-dual":
             return self._limited(self._along_the_path(X, codes, weights, n_steps), n_steps)
         screened = self.screen(X, codes, weights, n_steps)

@@ -15,6 +15,7 @@ from tamis.comparison.choosing.results import calibrate
 from tamis.comparison.fitted.feature_centers import class_centers
 from tamis.comparison.fitted.interchangeable import replace_features
 from tamis.comparison.fitted.panel_guarantees import guarantee_features
+from tamis.comparison.fitted.proof import in_best_fits
 from tamis.comparison.methods.baselines import find_method
 from tamis.comparison.problem.redundancy import correlations
 from tamis.tables.classifying.table_model import TableModel
@@ -122,6 +123,7 @@ def outline_features(comparison, choice, trained):
             "p": None,
             "q": None,
             "adjusted_p": None,
+            "in_best_fits": "",
             **_tell_substitutes(problem.names, [], None),
             "kept": bool(problem.kept[feature]),
         }
@@ -147,7 +149,8 @@ def describe_features(comparison, choice, trained, failed):
     importance (see `importance`), "centers" (by class a number, or a dict from categories to
     proportions), "stands_out", "stability" (proportion of folds), "frequency" and
     "frequency_with_substitutes" (proportions of half-samples), "p", "q", "adjusted_p"
-    (Westfall-Young), "substitutes", "interchangeable", "loss_if_replaced" and "kept"; None where a
+    (Westfall-Young), "in_best_fits" ("all", "some" or "none" of the panels that fit best; empty
+    if not known), "substitutes", "interchangeable", "loss_if_replaced" and "kept"; None where a
     number is not known; `guarantees`: statements about the model: see
     `tamis.comparison.fitted.panel_guarantees`.
     """
@@ -165,6 +168,7 @@ def describe_features(comparison, choice, trained, failed):
         _tested_metric(comparison),
         comparison.memo.tested,
         failed,
+        settings.proof_seconds,
     )
 
     def replace():
@@ -205,6 +209,7 @@ def describe_features(comparison, choice, trained, failed):
             "p": _known(p_values[feature]),
             "q": _known(q_values[feature]),
             "adjusted_p": _known(promised.adjusted_p[feature]),
+            "in_best_fits": in_best_fits(promised.told.get("fit", {}), record["feature"]),
             **_tell_substitutes(
                 problem.names, others.get(feature, []), replaced.get(int(feature))
             ),

@@ -29,6 +29,7 @@ from tamis.centers import SparseCenterClassifier
 from tamis.comparison.attempts import attempt
 from tamis.comparison.choosing.results import whole
 from tamis.comparison.fitted.alternatives import find_alternatives
+from tamis.comparison.fitted.proof import prove_panel
 from tamis.comparison.methods.method import Method, Trained
 from tamis.comparison.problem.problem import Problem
 from tamis.guarantees import StableSelector, TrueFeatures, true_features
@@ -80,13 +81,15 @@ def guarantee_features(
     metric: str,
     cache: dict,
     failed: dict[str, str],
+    proof_seconds: float | None = None,
 ) -> PanelGuarantees:
     """Compute what is guaranteed about the features of one level of a method.
 
     `trained`: the path on all rows; `place`: place of the level; `levels`: all levels;
     `correlation`: correlation from which a feature is a substitute of another; `metric`: of the
     test of all features, whichever method is described; `cache`: keeps what does not depend on the
-    level; `failed`: receives the parts that fail, with the reason.
+    level; `failed`: receives the parts that fail, with the reason; `proof_seconds`: as in
+    `tamis.comparison.fitted.proof.prove_panel`.
     """
     nothing = np.full(len(problem.names), np.nan)
     found = PanelGuarantees(nothing, nothing.copy(), nothing.copy())
@@ -132,6 +135,7 @@ def guarantee_features(
     if one_by_one:
         tell("rule", lambda: _apply_rule(problem, data, method.metric, features, seed))
     tell("alternatives", lambda: find_alternatives(method, trained, place, k))
+    tell("fit", lambda: prove_panel(method, trained, place, proof_seconds))
     return found
 
 

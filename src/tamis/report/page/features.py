@@ -30,6 +30,7 @@ _USUAL = {
 }
 _TITLES = {
     "adjusted_p": "adjusted p",
+    "in_best_fits": "in best fits",
     "frequency": "reselected",
     "frequency_with_substitutes": "reselected, it or a correlated feature",
     "interchangeable": "interchangeable with",
@@ -38,6 +39,8 @@ _TITLES = {
 _LEGEND = {
     "adjusted_p": "Adjusted p (Westfall-Young): a permutation test of each feature alone, "
     "adjusted for the number of features.",
+    "in_best_fits": "In best fits: whether the feature is in all, some or none of the panels of "
+    "this size within 2 units of deviance of the best fit.",
     "frequency": "Reselected: the proportion of half-samples in which the whole selection, "
     "repeated, includes the feature.",
 }

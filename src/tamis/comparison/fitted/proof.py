@@ -1,0 +1,148 @@
+"""How far the fit of a panel is from that of the best panel of as many features.
+
+`tamis.panel.certify` on all rows of the comparison. A number of nodes that depends on the size of
+the data alone ends the search, so that results do not depend on the machine; `proof_seconds` gives
+it more time instead. The fit is that of ridge-logistic regression, whatever head the panel has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tamis._base import decided
+from tamis.comparison.methods.method import Method, Trained
+from tamis.panel import Certificate, certify
+from tamis.panel.selection import is_rare
+
+__all__ = ["in_best_fits", "prove_panel"]
+
+# Rough seconds of a node: of each, of a row in each problem, and of a value in each problem.
+_NODE, _ROW, _VALUE = 5e-4, 5e-6, 6e-9
+# Seconds that a proof may take by default, and the fewest nodes that are worth it.
+_TIME, _FEWEST = 0.7, 10
+# By the clock, whatever the rough seconds say.
+_MOST_TIME = 5.0
+_LISTED, _TOLD = 10, 3
+_SPREAD = 2.0  # units of deviance
+
+
+def prove_panel(
+    method: Method, trained: Trained, place: int, seconds: float | None
+) -> dict[str, Any]:
+    """Prove how well a panel fits.
+
+    `trained`: the path on all rows; `place`: place of the level; `seconds`: how long the search
+    may take; None: as many nodes as are quick. Returns `told`: plain values with a "statement", or
+    the "reason" why there is none.
+    """
+    part = trained.part
+    if method.ranks != "forward":
+        return {"reason": "only panels are compared with all others of their size"}
+    if is_rare(part.X):
+        return {"reason": "words are too many for a search of all panels"}
+    n_nodes = _count_nodes(part)
+    if seconds is None and n_nodes < _FEWEST:
+        return {"reason": "a search of data of this size takes --proof-seconds"}
+    X = part.X if trained.columns is None else part.X[:, trained.columns]
+    certificate = certify(
+        trained.model(place),
+        X,
+        part.codes,
+        sample_weight=decided(part.weights),
+        max_seconds=_MOST_TIME if seconds is None else seconds,
+        max_nodes=n_nodes if seconds is None else None,
+    )
+    feature_of = part.feature_of if trained.columns is None else part.feature_of[trained.columns]
+    return _tell(certificate, feature_of, part, trained.features(place))
+
+
+def in_best_fits(told: dict[str, Any], name: str) -> str:
+    """Whether a feature is in "all", "some" or "none" of the best fits; empty if not known."""
+    if "in_all" not in told:
+        return ""
+    if name in told["in_all"]:
+        return "all"
+    if name in told["model_features_in_none"]:
+        return "none"
+    return "some" if told["is_complete"] else ""
+
+
+def _count_nodes(part):
+    n_problems = 1 if part.known.size == 2 else part.known.size
+    n_rows, n_columns = part.X.shape
+    each = _NODE + n_problems * n_rows * (_ROW + _VALUE * n_columns)
+    return int(_TIME / each)
+
+
+def _tell(certificate: Certificate, feature_of, part, features) -> dict[str, Any]:
+    names, best = part.problem.names, certificate.best
+    panels = [[names[f] for f in np.unique(feature_of[panel])] for panel in best.panels]
+    mine = sorted(names[f] for f in features if not part.problem.kept[f])
+    none = {names[f] for f in np.unique(feature_of[best.in_none])}
+    told = {
+        "loss": certificate.loss,
+        "lower_bound": certificate.lower_bound,
+        "gap": certificate.gap,
+        "is_best": certificate.is_proved,
+        "is_proved": best.is_proved,
+        "is_complete": best.is_complete,
+        "best_loss": float(best.losses[0]),
+        "of": len(mine),
+        "panels": best.n_panels,
+        "as_good": best.n_within,
+        "first": panels[:_LISTED],
+        "in_all": [names[f] for f in np.unique(feature_of[best.in_all])],
+        "model_features_in_none": [name for name in mine if name in none],
+        "rows": int(part.codes.size),
+        "nodes": best.n_nodes,
+    }
+    told["statement"] = _state(told, mine)
+    return told
+
+
+def _state(told: dict[str, Any], mine: list[str]) -> str:
+    """One sentence on how good the fit is and on others, and one on what this is about."""
+    size = f"{told['of']} feature{'' if told['of'] == 1 else 's'}"
+    gap, panels = 100 * told["gap"], f"{told['panels']:,} panels of {size}"
+    limit = f"no panel of {size} can fit these rows better by more than {gap:.2g} % of its loss"
+    named = [mine]
+    if told["is_best"]:
+        first = f"Proved: none of the {panels} fits these rows better"
+    elif told["best_loss"] < told["loss"]:
+        better = 100 * (1 - told["best_loss"] / told["loss"])
+        exchange = _capitalized(_exchange(mine, told["first"][0]))
+        first = f"{exchange}, the panel fits these rows better: its loss is {better:.2g} % smaller"
+        first += f", the smallest of all {panels} (proved)" if told["is_proved"] else f"; {limit}"
+        named.append(sorted(told["first"][0]))
+    else:
+        first = _capitalized(limit)
+    others = [panel for panel in told["first"] if sorted(panel) not in named]
+    is_near = told["loss"] <= told["best_loss"] + _SPREAD / 2
+    n = told["as_good"] - is_near - (len(named) > 1)
+    within = f"within {_SPREAD:g} units of deviance of the best fit"
+    if n:
+        listed = "; ".join(_exchange(mine, panel) for panel in others[:_TOLD])
+        more = "; ..." if n > _TOLD else ""
+        at_least = "" if told["is_complete"] else "at least "
+        verb = "other panel is" if n == 1 else "other panels are"
+        told_all = f"{at_least}{n:,} {verb} {within}: {listed}{more}"
+        first += f". {_capitalized(told_all)}"
+    elif told["is_complete"]:
+        first += f". No other panel is {within}"
+    return (
+        f"{first}. This is about the fit of ridge-logistic regression to these {told['rows']:,} "
+        "rows, not about new rows."
+    )
+
+
+def _exchange(mine, panel):
+    """What another panel has instead of some features of this one."""
+    new = [str(name) for name in panel if name not in mine]
+    out = [str(name) for name in mine if name not in panel]
+    return f"with {', '.join(new)} instead of {', '.join(out)}"
+
+
+def _capitalized(text):
+    return text[:1].upper() + text[1:]

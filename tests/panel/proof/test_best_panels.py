@@ -1,0 +1,263 @@
+"""best_panels against fitting every panel."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from tamis import PanelClassifier
+from tamis.panel import best_panels, certify
+from tests.oracles.proof import all_panels, panel_loss
+
+
+def make_data(n_classes=2, seed=0, n=60, p=9, signal=1.0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % n_classes
+    X = rng.normal(size=(n, p)) @ (np.eye(p) + 0.4 * rng.normal(size=(p, p)))
+    for c in range(1, n_classes):
+        X[y == c, c % p] += signal
+        X[y == c, (2 * c + 3) % p] -= 0.7 * signal
+    return X, y
+
+
+def make_noise():
+    """Rows that no panel of six features fits much better than others."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(60, 30)), np.arange(60) % 2
+
+
+def check(best, losses, within):
+    """The list is that of all panels, in order, up to the limit."""
+    least = min(losses.values())
+    near = {panel for panel, loss in losses.items() if loss <= within(least) * (1 + 1e-9)}
+    assert best.is_proved
+    assert best.is_complete
+    assert best.gap == 0.0
+    assert_allclose(best.losses[0], least, rtol=1e-9)
+    assert_allclose(best.lower_bound, least, rtol=2e-9)
+    assert {tuple(panel.tolist()) for panel in best.panels} == near
+    assert_allclose(best.losses, [losses[tuple(p.tolist())] for p in best.panels], rtol=1e-9)
+    assert (np.diff(best.losses) >= 0).all()
+    assert set(best.in_all.tolist()) == set.intersection(*map(set, near))
+    return near
+
+
+@pytest.fixture(params=[1, 128])
+def fitted_at_once(request, monkeypatch):
+    """How few panels a node must have left to be done: with 1, trees go down to their leaves."""
+    monkeypatch.setattr("tamis.panel.proof.search._MOST_FITTED", request.param)
+
+
+@pytest.mark.usefixtures("fitted_at_once")
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("k", [1, 2, 3, 4])
+def test_the_list_is_that_of_brute_force(n_classes, k):
+    X, y = make_data(n_classes, seed=k, p=8)
+    losses = all_panels(X, y, k)
+    best = best_panels(X, y, k, tolerance=0.03, max_seconds=None)
+    near = check(best, losses, lambda least: 1.03 * least)
+    assert set(best.in_none.tolist()) == set(range(8)).difference(*near)
+    assert best.n_panels == len(losses)
+
+
+def test_the_default_tolerance_is_two_units_of_deviance():
+    X, y = make_data(signal=0.4)
+    best = best_panels(X, y, 2, max_seconds=None)
+    near = check(best, all_panels(X, y, 2), lambda least: least + 1.0)
+    assert len(near) > 1
+    assert best.limit == best.losses[0] + 1.0
+
+
+def test_a_wide_panel_among_fifteen_features_is_proved():
+    X, y = make_data(seed=5, p=15, n=50)
+    best = best_panels(X, y, 3, tolerance=0.02, max_seconds=None)
+    check(best, all_panels(X, y, 3), lambda least: 1.02 * least)
+
+
+@pytest.mark.usefixtures("fitted_at_once")
+def test_weights_groups_and_kept_features():
+    X, y = make_data(3, seed=2)
+    weights = np.random.default_rng(0).integers(0, 4, size=y.size)
+    groups = [[0, 4], [1], [2, 3, 8], [5], [6], [7]]
+    losses = all_panels(X, y, 2, groups=groups, keep=(5,), weights=weights, class_weight=None)
+    best = best_panels(
+        X,
+        y,
+        2,
+        tolerance=0.05,
+        feature_groups=groups,
+        keep=[5],
+        sample_weight=weights,
+        class_weight=None,
+        max_seconds=None,
+    )
+    check(best, losses, lambda least: 1.05 * least)
+
+
+@pytest.mark.usefixtures("fitted_at_once")
+@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("k", [2, 3])
+def test_at_most_n_of_each_group(most, k):
+    X, y = make_data(seed=7)
+    label = [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    losses = all_panels(X, y, k, label=label, most=most)
+    best = best_panels(
+        X, y, k, tolerance=0.05, feature_groups=label, max_per_group=most, max_seconds=None
+    )
+    check(best, losses, lambda least: 1.05 * least)
+    assert best.n_panels == len(losses)
+
+
+def test_kept_features_take_room_in_their_group():
+    X, y = make_data(seed=7)
+    label = [0, 0, 0, 0, 1, 1, 1, 2, 2]
+    best = best_panels(
+        X, y, 2, feature_groups=label, max_per_group=1, keep=[3], tolerance=0.1, max_seconds=None
+    )
+    losses = all_panels(X, y, 2, label=label, most=1, keep=(3,))
+    losses = {panel: loss for panel, loss in losses.items() if min(panel) > 3}
+    check(best, losses, lambda least: 1.1 * least)
+
+
+@pytest.mark.usefixtures("fitted_at_once")
+def test_copies_count_as_one():
+    X, y = make_data(seed=3, p=6)
+    X = np.column_stack([X, X[:, 1], -2.0 * X[:, 1] + 5.0, np.full(y.size, 3.0)])
+    best = best_panels(X, y, 3, tolerance=0.1, max_seconds=None)
+    losses = all_panels(X[:, :8], y, 3)
+    assert_allclose(best.losses[0], min(losses.values()), rtol=1e-9)
+    near = [panel for panel, loss in losses.items() if loss <= 1.1 * min(losses.values())]
+    copies = {6: 1, 7: 1}
+    kinds = {tuple(sorted(copies.get(j, j) for j in panel)) for panel in near}
+    found = [tuple(sorted(copies.get(j, j) for j in panel.tolist())) for panel in best.panels]
+    assert len(found) == len(set(found))
+    assert set(found) == kinds
+    assert [[part.tolist() for part in some] for some in best.copies] == [[[1], [6], [7]]]
+    assert 8 in best.in_none
+    assert not {1, 6, 7} & set(best.in_none.tolist())
+
+
+def test_ties_are_all_listed():
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    x = rng.normal(size=20).repeat(2) + y
+    # Columns that hold the same values in other rows of the class fit as well as each other.
+    orders = [np.r_[0:20], np.r_[3:20, 0:3], np.r_[7:20, 0:7]]
+    X = np.column_stack([x.reshape(20, 2)[order].ravel() for order in orders])
+    best = best_panels(X, y, 1, tolerance=0.0, max_seconds=None)
+    assert len(best.panels) == 3
+    assert_allclose(best.losses, best.losses[0], rtol=1e-9)
+
+
+@pytest.mark.usefixtures("fitted_at_once")
+def test_separable_classes():
+    X, y = make_data(seed=1, signal=12.0, p=7)
+    losses = all_panels(X, y, 2)
+    best = best_panels(X, y, 2, tolerance=0.5, max_seconds=None)
+    check(best, losses, lambda least: 1.5 * least)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e150])
+def test_units_do_not_matter(unit):
+    X, y = make_data(seed=4)
+    units = np.ones(9)
+    units[[0, 3, 4]] = unit
+    plain, scaled = best_panels(X, y, 3, max_seconds=None), best_panels(X * units, y, 3)
+    assert [p.tolist() for p in plain.panels] == [p.tolist() for p in scaled.panels]
+    assert_allclose(plain.losses, scaled.losses, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("fitted_at_once")
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_more_columns_than_are_listed(n_classes, monkeypatch):
+    monkeypatch.setattr("tamis.panel.proof.search.MOST_LISTED", 5)
+    monkeypatch.setattr("tamis.panel.proof.nodes.MOST_LISTED", 5)
+    X, y = make_data(n_classes, seed=2, n=36, p=13)
+    losses = all_panels(X, y, 3)
+    best = best_panels(X, y, 3, tolerance=0.05, max_panels=1000, max_seconds=None)
+    check(best, losses, lambda least: 1.05 * least)
+
+
+def test_weight_two_is_the_row_twice():
+    X, y = make_data(seed=6)
+    weights = np.ones(y.size)
+    weights[:10] = 2
+    twice = np.r_[np.arange(y.size), np.arange(10)]
+    once = best_panels(X, y, 3, sample_weight=weights)
+    both = best_panels(X[twice], y[twice], 3)
+    assert [p.tolist() for p in once.panels] == [p.tolist() for p in both.panels]
+    assert_allclose(once.losses, both.losses, rtol=1e-9)
+
+
+def test_a_stopped_search_proves_nothing_but_its_bound():
+    X, y = make_noise()
+    best = best_panels(X, y, 6, max_nodes=1, tolerance=0.0)
+    least = best_panels(X, y, 6, max_seconds=None, tolerance=0.0).losses[0]
+    assert not best.is_proved
+    assert not best.is_complete
+    assert best.gap > 0
+    assert 0 < best.lower_bound < least <= best.losses[0] * (1 + 1e-9)
+    assert best.complete_below == best.lower_bound
+
+
+def test_no_time_at_all_still_gives_a_panel():
+    X, y = make_noise()
+    best = best_panels(X, y, 3, max_seconds=0.0)
+    assert len(best.panels) == 1
+    assert best.lower_bound == 0.0
+    assert not best.is_proved
+    assert best.in_all.size == best.in_none.size == 0
+
+
+def test_a_callback_hears_and_stops():
+    X, y = make_noise()
+    heard = []
+
+    def stop(progress):
+        heard.append(progress)
+        return True
+
+    best = best_panels(X, y, 6, callbacks=[stop], tolerance=0.0)
+    assert len(heard) == 1
+    assert heard[0].n_nodes == best.n_nodes
+    assert heard[0].lower_bound == best.lower_bound
+    assert not best.is_proved
+
+
+def test_an_interrupted_search_keeps_what_it_proved():
+    X, y = make_noise()
+
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    best = best_panels(X, y, 6, callbacks=[interrupt], tolerance=0.0)
+    assert not best.is_proved
+    assert best.lower_bound > 0
+
+
+def test_a_panel_is_judged_by_the_same_fit():
+    X, y = make_data(3, seed=9)
+    model = PanelClassifier(2, head="lda").fit(X, y)
+    columns = np.flatnonzero(model.support_)
+    losses = all_panels(X, y, 2)
+    certificate = certify(model, X, y, max_seconds=None)
+    own, least = panel_loss(X, y, columns), min(losses.values())
+    assert_allclose(certificate.loss, own, rtol=1e-9)
+    assert_allclose(certificate.lower_bound, least, rtol=2e-9)
+    assert_allclose(certificate.gap, (own - least) / own, atol=3e-9)
+    assert certificate.is_proved == (certificate.gap == 0.0)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"tolerance": -0.1}, "tolerance must be"),
+        ({"max_seconds": -1}, "max_seconds must be"),
+        ({"max_nodes": 1.5}, "max_nodes must be"),
+        ({"max_panels": 0}, "max_panels must be"),
+        ({"alpha": 0}, "alpha must be"),
+    ],
+)
+def test_wrong_options_are_refused(option, message):
+    X, y = make_data()
+    with pytest.raises(ValueError, match=message):
+        best_panels(X, y, 2, **option)
