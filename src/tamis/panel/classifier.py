@@ -69,7 +69,8 @@ class PanelClassifier(FittedPanel):
         0.03.
     alpha : float, default=30.0
         Ridge of the forward steps, for standardised features, before the first of them; it falls
-        with the square of the loss that is left, to a tenth at least.
+        with the square of the loss that is left, to a tenth at least. With "optimal", a tenth of
+        it is the ridge of the fits that are compared.
     n_screened : int, default=100
         How many features the prefilter leaves for the forward steps; at least twice the number
         wanted.

@@ -33,7 +33,7 @@ _EXACT_REFITS, _EXACT_TOL = 50, 1e-7
 # choose between features that tell the same.
 _TIED_GAINS, _TIED_LOSSES = 1e-9, 1e-12
 # The ridge falls with the square of the loss that is left, down to this share of it.
-_LEAST_RIDGE = 0.1
+LEAST_RIDGE = 0.1
 # A block is passed over while the model explains a larger share of its variance.
 _MOST_EXPLAINED = 0.9
 # A column of which no more than this share is left adds no direction.
@@ -236,7 +236,7 @@ class Model:
 
     def set_ridge(self, left):
         """The ridge for a given share of the loss that is left."""
-        self.alpha = self.problems.alpha * min(max(left**2, _LEAST_RIDGE), 1.0)
+        self.alpha = self.problems.alpha * min(max(left**2, LEAST_RIDGE), 1.0)
         self.penalty[1:] = self.alpha
 
     def refit(self, max_iter, tol):

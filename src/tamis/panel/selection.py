@@ -20,6 +20,7 @@ from scipy import sparse
 from tamis._array import Matrix, is_sparse
 from tamis._base import order_by_score
 from tamis.panel.forward import Choices, members, sample_rows, select_forward, weigh_classes
+from tamis.panel.forward_steps import LEAST_RIDGE
 from tamis.panel.l1_path import follow_path
 from tamis.paths.row_keys import row_keys
 
@@ -108,9 +109,8 @@ class Selection:
                 f"which is more than {_MOST_SEARCHED:,} values. Drop columns first, or use "
                 "selection='forward'."
             )
-        problem = lay_out_fit(
-            X, codes, weights, n_classes, self.choices, self.alpha, self.class_weight
-        )
+        ridge = LEAST_RIDGE * self.alpha
+        problem = lay_out_fit(X, codes, weights, n_classes, self.choices, ridge, self.class_weight)
         most = np.inf if self.max_seconds is None else self.max_seconds
         return [prove(problem, int(k), tolerance=0.0, max_seconds=most) for k in levels]
 

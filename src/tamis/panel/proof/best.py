@@ -21,6 +21,7 @@ from tamis._base import (
 from tamis.panel._fitted import check_seconds
 from tamis.panel.classifier import PanelClassifier
 from tamis.panel.forward import Choices, members
+from tamis.panel.forward_steps import LEAST_RIDGE
 from tamis.panel.proof.problem import FitProblem, lay_out_fit
 from tamis.panel.proof.prove import Proof, panel_loss, prove
 from tamis.panel.proof.search import SLACK, ProofProgress
@@ -144,13 +145,14 @@ def best_panels(
     keep: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     class_weight: str | Mapping[Any, float] | None = "balanced",
-    alpha: float = 3.0,
+    alpha: float = 30.0,
     callbacks: Iterable[Callable[[ProofProgress], object]] = (),
 ) -> BestPanels:
     r"""Find the panel of k features that fits best, prove it, and list all that fit as well.
 
     The fit is ridge-logistic regression of each class against the rest on standardised features,
-    with the weights and the ridge of the forward steps of `PanelClassifier`. It says how well
+    with the weights of the forward steps of `PanelClassifier` and the ridge to which they fall, a
+    tenth of `alpha`. It says how well
     panels fit these rows, not how well they predict others.
 
     Parameters
@@ -238,7 +240,7 @@ def certify(
     Parameters
     ----------
     panel : PanelClassifier or PanelClassifierCV
-        DualPoints.
+        A fitted panel.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Samples, such as those it was fitted on.
     y : array-like of shape (n_samples,)
@@ -319,7 +321,7 @@ def _lay_out(estimator, X, codes, weights) -> tuple[FitProblem, Choices]:
     choices = estimator._make_choices()
     class_weight = check_class_weight(estimator.class_weight, estimator.classes_)
     n_classes = len(estimator.classes_)
-    alpha = float(estimator.alpha)
+    alpha = LEAST_RIDGE * float(estimator.alpha)
     return lay_out_fit(X, codes, weights, n_classes, choices, alpha, class_weight), choices
 
 
