@@ -128,9 +128,9 @@ class DatumWiseClassifier(FittedDatumWise):
     >>> model = DatumWiseClassifier(cost_weight=0.01, random_state=0).fit(train, data.target[::2])
     >>> acquired = model.acquire(test)
     >>> round(float(acquired.n_questions.mean()), 1)  # of 30 features
-    2.4
+    1.6
     >>> round(model.score(test, data.target[1::2]), 2)
-    0.95
+    0.92
     """
 
     def __init__(
@@ -306,10 +306,10 @@ class DatumWiseClassifier(FittedDatumWise):
         >>> model = DatumWiseClassifier(n_trees=20, n_sets=20, random_state=0)
         >>> found = model.calibrate(data.data, data.target, max_error=0.1, levels=4)
         >>> print(found)
-        Error rate at most 10 %, with 95 % confidence (wrong on 10 of 171 rows of the
+        Error rate at most 10 %, with 95 % confidence (wrong on 9 of 171 rows of the
         calibration set)...
         >>> found.test.errors.tolist()  # from the most questions to the fewest
-        [[9, 10, 11, 23]]
+        [[9, 9, 14, 23]]
         >>> found.test.n_passed
         2
         """
