@@ -444,8 +444,8 @@ def fit_panel(n_rows, n_words):
     return lambda: PanelClassifier(60, cv=2).fit(X, y)
 
 
-def rank_by_class(form):
-    X, y = words(100_000, 20_000, 11.4, form=form)
+def rank_by_class(form, n_rows=100_000, per_row=11.4):
+    X, y = words(n_rows, 20_000, per_row, form=form)
     return lambda: rank_features_by_class(X, y)
 
 
@@ -519,14 +519,21 @@ CASES = [
          small(sparse_medians)),
     case("centers", "csr_nonzeros", "rank_features_by_class, words",
          lambda: rank_by_class(sparse.csr_array), small(class_counts)),
+    case("centers", "csr_nonzeros", "rank_features_by_class, long rows",
+         lambda: rank_by_class(sparse.csr_array, 4000, 1000), small(class_counts)),
     case("centers", "csc_nonzeros", "rank_features_by_class, CSC words",
          lambda: rank_by_class(sparse.csc_array), small(class_counts)),
+    case("centers", "csc_nonzeros", "rank_features_by_class, CSC, long rows",
+         lambda: rank_by_class(sparse.csc_array, 4000, 1000), small(class_counts)),
     case("centers", "absolute_deviations", f"{FIT_L1}, 200 x 5,000",
          lambda: fit_centers(*normal(200, 5000), metric="l1"), small(medians)),
     case("centers", "count_windows, copy_windows, sum_of_deviations", f"{FIT_L1}, 5,000 x 400",
          lambda: fit_centers(*normal(5000, 400), metric="l1"), small(medians)),
     case("centers", "count_windows, copy_windows", f"{FIT_L1}, 5,000 x 400",
          lambda: fit_centers(*normal(5000, 400), metric="l1"),
+         [(medians, "_LONG_COLUMNS", np.inf)], "sorting all"),
+    case("centers", "count_windows, copy_windows", f"{FIT_L1}, 200,000 x 20",
+         lambda: fit_centers(*normal(200_000, 20), metric="l1"),
          [(medians, "_LONG_COLUMNS", np.inf)], "sorting all"),
     case("centers", "medians_of_segments and its parts", f"{FIT_L1}, 200 x 5,000",
          lambda: fit_centers(*normal(200, 5000), metric="l1"), small(segments)),
