@@ -39,7 +39,6 @@ from tamis.panel import l1_path
 from tamis.paths import folds, make_folds
 from tamis.projections import (
     _sums,
-    l12,
     project_l1_ball,
     project_l12_ball,
     project_simplex,
@@ -256,12 +255,6 @@ def dense_norms(X):
     return np.sqrt(np.einsum("ij,ij->i", X, X))
 
 
-def dense_region_sums(X, region, n_regions):
-    rows = np.flatnonzero(region >= 0)
-    members = sparse.csr_array((np.ones(rows.size), (region[rows], rows)), (n_regions, X.shape[0]))
-    return members @ X
-
-
 def nearest_by_product(A, B, k, metrics, device=None):
     """From products in double precision, without exact distances or ties."""
     found = {}
@@ -402,11 +395,6 @@ def transform(X, distance="euclidean", n_landmarks=50):
     return lambda: model.transform(X)
 
 
-def fit_landmarks(method, **parameters):
-    X, _ = normal(5000, 50)
-    return lambda: LandmarkTransformer(method, 50, random_state=0, **parameters).fit(X)
-
-
 def predict_neighbors(n_train, n_rows):
     X, y = classified(n_rows, 20)
     model = LandmarkClassifier(
@@ -460,7 +448,6 @@ SUMS, FINISH = small_inside(statistics, "_sums"), small_inside(statistics, "_fin
 NO_COUNTS = [(module, "count_usual_values", nothing) for module in (statistics, sparse_medians)]
 NO_CLASSES = [(statistics, "_CACHED_SUMS", np.inf)]
 NO_DIFFERENCES = [(terms, "_label_two_classes", generic_labels)]
-BY_SORTING = [(l12, "_SHORT_ROW", 0)]
 BY_NUMPY = [(_sums, "LARGE", np.inf)]
 
 
@@ -571,10 +558,6 @@ CASES = [
          lambda: project(project_l12_ball, (50_000, 10), 0.001), BY_NUMPY),
     case("projections", "l12: all", "project_l12_ball, 2,000 x 200",
          lambda: project(project_l12_ball, (2000, 200), 0.005), BY_NUMPY),
-    case("projections", "_sort_short_rows", "project_l12_ball, 50,000 x 10",
-         lambda: project(project_l12_ball, (50_000, 10), 0.001), BY_SORTING),
-    case("projections", "_sort_short_rows", "project_l12_ball, 200,000 x 3",
-         lambda: project(project_l12_ball, (200_000, 3), 0.001), BY_SORTING),
     case("landmarks", "dense_keys, add_squares, finish_keys", f"{TRANSFORM}, 5,000 x 50",
          lambda: transform(normal(5000, 50)[0]), plain(distances, dense_keys)),
     case("landmarks", "dense_keys, add_squares, finish_keys", f"{TRANSFORM}, angles",
@@ -583,10 +566,6 @@ CASES = [
          lambda: transform(words(10_000, 2000, 11.4)[0]), plain(distances, sparse_keys)),
     case("landmarks", "dense_norms", f"{TRANSFORM}, angles, 2 landmarks",
          lambda: transform(normal(20_000, 200)[0], "angle", 2), plain(distances, dense_norms)),
-    case("landmarks", "dense_region_sums", 'LandmarkTransformer(kind="centroids").fit',
-         lambda: fit_landmarks("random", kind="centroids"), plain(distances, dense_region_sums)),
-    case("landmarks", "dense_region_sums", 'LandmarkTransformer("kmeans").fit',
-         lambda: fit_landmarks("kmeans"), plain(distances, dense_region_sums)),
     case("landmarks", "select_nearest and its parts", f"{PREDICT}, 5,000 training rows",
          lambda: predict_neighbors(5000, 10_000), [(heads, "nearest_rows", nearest_by_product)]),
     case("landmarks", "measure_all", f"{PREDICT}, 200 training rows",
