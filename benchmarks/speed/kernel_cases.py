@@ -21,7 +21,6 @@ from tamis import (
     SparseCenterClassifier,
     rank_features_by_class,
 )
-from tamis._base import input
 from tamis.centers import (
     class_counts,
     median_search,
@@ -362,11 +361,6 @@ def many(n_rows, n_columns, n_classes):
     return X, np.arange(n_rows) % n_classes
 
 
-def short_labels(n_rows, n_columns, n_classes):
-    X, y = many(n_rows, n_columns, n_classes)
-    return X, y.astype(np.int8)
-
-
 def by_columns(n_rows, n_columns):
     X, y = normal(n_rows, n_columns)
     return np.asfortranarray(X), y
@@ -465,10 +459,6 @@ def weighted(X, y, **parameters):
 
 # fmt: off
 CASES = [
-    case("base", "_count_codes", f"{FIT}, 500,000 x 2",
-         lambda: fit_centers(*many(500_000, 2, 10)), small(input)),
-    case("base", "_count_codes", f"{FIT}, 500,000 x 2, labels of 8 bits",
-         lambda: fit_centers(*short_labels(500_000, 2, 10)), small(input)),
     case("paths", "_deal", "make_folds, 5,000 groups", fold_groups, [(folds, "_deal", deal)]),
     case("centers", "dense_sums", f"{FIT}, 2,000 x 2,000",
          lambda: fit_centers(*normal(2000, 2000)), SUMS),
