@@ -54,7 +54,7 @@ REPEATED = 0.2
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes; nothing is written")
-    parser.add_argument("--cap", type=float, default=8.0, help="most seconds for one case")
+    parser.add_argument("--cap", type=float, default=2.0, help="most seconds for one case")
     parser.add_argument("--only", default="", help="only groups whose name contains this")
     parser.add_argument("--output", type=Path, help="default: in benchmarks/results")
     parser.add_argument("--part", choices=("solver", "kernels"), help="default: both")
