@@ -6,10 +6,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from tamis._base import Explanation, encode_labels, input
+from tamis._base import Explanation, encode_labels
 
 
-@pytest.mark.parametrize("worth_compiling", [0, 100])
 @pytest.mark.parametrize(
     "y",
     [
@@ -29,8 +28,7 @@ from tamis._base import Explanation, encode_labels, input
     ],
     ids=str,
 )
-def test_classes_and_codes_are_those_of_unique(monkeypatch, y, worth_compiling):
-    monkeypatch.setattr(input, "WORTH_COMPILING", worth_compiling)
+def test_classes_and_codes_are_those_of_unique(y):
     classes, codes = encode_labels(y)
     expected, inverse = np.unique(y, return_inverse=True)
     assert_array_equal(classes, expected)

@@ -1,4 +1,4 @@
-"""Ablation of the primal-dual solver: CPU time when one of its inner algorithms is switched off.
+"""Ablation: CPU time without a compiled kernel, or an inner algorithm of the primal-dual solver.
 
     python benchmarks/speed/ablation.py
 
@@ -8,8 +8,13 @@ nearly collinear data, and warm-started paths of 20 radii as `fit_path` solves t
 takes small sizes. A cell shows the ratio of a group and, in brackets, that of the case that
 suffers most; "-" says that no case of the group uses the algorithm. A run that reaches the cap
 counts with the cap (marked >), so its ratio is a lower bound. An algorithm without which no group
-is 20 % slower is not worth its lines. The table is kept in
-`benchmarks/results/speed_ablation.txt`.
+is 20 % slower is not worth its lines.
+
+Then each compiled kernel of the other rooms, or the kernels that are one algorithm, is replaced by
+numpy or by a simpler kernel, in a call of a public function that uses it (`kernel_cases`); all is
+compiled before. A kernel without which no call takes 1.3 times as long is not worth its lines.
+The tables are kept in `benchmarks/results/speed_ablation.txt`. ``--part kernels`` or ``--part
+solver`` prints one of them.
 """
 
 import argparse
@@ -17,6 +22,7 @@ import os
 import platform
 import signal
 import sys
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from time import process_time
@@ -26,6 +32,7 @@ for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     os.environ.setdefault(variable, "1")
 
 import numpy as np
+from kernel_cases import CASES, WITHOUT_ANOTHER
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits, make_classification
 
@@ -39,25 +46,40 @@ LONG = 0.5
 # Relative gaps of single problems.
 TOL = {"huber": 1e-4, "frobenius": 1e-4, "l1": 1e-3}
 WORTH = 1.2
+WORTH_OF_KERNEL = 1.3
+# Calls of kernels are repeated for so long.
+REPEATED = 0.2
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes; nothing is written")
-    parser.add_argument("--cap", type=float, default=8.0, help="most seconds for one case")
+    parser.add_argument("--cap", type=float, default=2.0, help="most seconds for one case")
     parser.add_argument("--only", default="", help="only groups whose name contains this")
     parser.add_argument("--output", type=Path, help="default: in benchmarks/results")
+    parser.add_argument("--part", choices=("solver", "kernels"), help="default: both")
     options = parser.parse_args()
     output = options.output
-    if output is None and not (options.quick or options.only):
+    if output is None and not (options.quick or options.only or options.part):
         output = RESULTS / "speed_ablation.txt"
-    lines = [
+    lines = []
+    for part, show in (("solver", show_solver), ("kernels", show_kernels)):
+        if options.part in (None, part):
+            for line in show(options):
+                print(line, flush=True)
+                lines.append(line)
+    if output is not None:
+        output.write_text("\n".join(lines) + "\n")
+
+
+def show_solver(options):
+    """Lines of the table of the primal-dual solver."""
+    yield (
         f"CPU seconds of the primal-dual solver, and their ratio without one algorithm; cap "
-        f"{options.cap:g} s. {platform.machine()}, Python {platform.python_version()}",
-        "",
-        f"{'group':32s}{'whole':>9s}" + "".join(f"{name:>14s}" for name in SWITCHES),
-    ]
-    print("\n".join(lines), flush=True)
+        f"{options.cap:g} s. {platform.machine()}, Python {platform.python_version()}"
+    )
+    yield ""
+    yield f"{'group':32s}{'whole':>9s}" + "".join(f"{name:>14s}" for name in SWITCHES)
     largest = dict.fromkeys(SWITCHES, 0.0)
     for group, make_cases in make_groups(4 if options.quick else 1).items():
         if options.only not in group:
@@ -65,12 +87,54 @@ def main():
         line, ratios = measure_group(group, make_cases(), options.cap)
         for name, ratio in ratios.items():
             largest[name] = max(largest[name], ratio)
-        lines.append(line)
-        print(line, flush=True)
-    lines += ["", *(judge(name, ratio) for name, ratio in largest.items())]
-    print("\n".join(lines[-len(SWITCHES) - 1 :]))
-    if output is not None:
-        output.write_text("\n".join(lines) + "\n")
+        yield line
+    yield ""
+    for name, ratio in largest.items():
+        yield judge(name, ratio)
+    yield ""
+
+
+def show_kernels(options):
+    """Lines of the table of the compiled kernels."""
+    yield (
+        "CPU seconds of a call with its compiled kernels, and their ratio with the other version "
+        f"in place of them; they stay from {WORTH_OF_KERNEL:g} on"
+    )
+    yield ""
+    yield f"{'room':12s}{'kernels':47s}{'call':66s}{'other':13s}{'whole':>10s}{'ratio':>8s}"
+    for case in CASES:
+        if options.only in f"{case.room} {case.kernels}":
+            whole, other, reached = measure_kernels(case, options.cap)
+            ratio = other / whole
+            yield (
+                f"{case.room:12s}{case.kernels:47s}{case.call:66s}{case.other:13s}"
+                f"{1e3 * whole:7.1f} ms{'' if reached else '>':>2s}{ratio:6.2f}  "
+                + ("stays" if ratio >= WORTH_OF_KERNEL else "below")
+            )
+    yield ""
+    for kernels, reason in WITHOUT_ANOTHER.items():
+        yield f"{kernels}: no other version: {reason}."
+
+
+def measure_kernels(case, cap):
+    """CPU seconds of the call with its kernels and with the other version; whether both ended."""
+    warnings.simplefilter("ignore", UserWarning)  # some data have no features that help
+    call = case.make()
+
+    def run():
+        call()
+        return True
+
+    run()  # compiles
+    with replaced(case.parts):
+        _, reached = measure(run, cap, 0.0)  # compiles simpler kernels
+    whole = other = np.inf
+    for _ in range(2):
+        whole = min(whole, measure(run, cap, REPEATED)[0])
+        if reached:
+            with replaced(case.parts):
+                other = min(other, measure(run, cap, REPEATED)[0])
+    return whole, other if reached else cap, reached
 
 
 def judge(name, ratio):
@@ -227,12 +291,12 @@ def measure_group(group, cases, cap):
     return line, ratios
 
 
-def measure(case, cap):
+def measure(case, cap, long=LONG):
     """Mean CPU seconds of a case, and whether it reached its gap."""
     begin, n_runs = process_time(), 0
     try:
         with limited(cap):
-            while n_runs == 0 or process_time() - begin < LONG:
+            while n_runs == 0 or process_time() - begin < long:
                 reached = case()
                 n_runs += 1
     except TimeoutError:

@@ -8,7 +8,6 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from tamis._array import Matrix, choose_columns, is_on_device, is_sparse, to_host
 from tamis._base.devices import bring_to_numpy, is_dispatching, validate_on_device
-from tamis._compile import WORTH_COMPILING, compiled
 
 __all__ = [
     "LARGEST_INTEGER",
@@ -308,24 +307,8 @@ def encode_labels(y, classes=None, advice=""):
 
 def _count(y, low, size):
     """How often each of the integers low, low + 1, ... occurs in y."""
-    if y.size < WORTH_COMPILING:
-        return np.bincount(y.astype(np.int64) - low, minlength=size)
-    count = np.zeros((4, size), np.int64)
-    _count_codes(y, low, count)
-    return count.sum(axis=0)
-
-
-@compiled
-def _count_codes(y, low, count):
-    # Four tables in turn, so that counting runs of equal labels does not stall.
-    whole = y.size - y.size % 4
-    for i in range(0, whole, 4):
-        count[0, np.int64(y[i]) - low] += 1
-        count[1, np.int64(y[i + 1]) - low] += 1
-        count[2, np.int64(y[i + 2]) - low] += 1
-        count[3, np.int64(y[i + 3]) - low] += 1
-    for i in range(whole, y.size):
-        count[0, np.int64(y[i]) - low] += 1
+    y = y.astype(np.int64, copy=False)
+    return np.bincount(y - low if low else y, minlength=size)
 
 
 def count_classes(codes, n_classes):

@@ -143,14 +143,3 @@ def _sum_all(data, indices, start, stop, RT, k, sign):
         difference = x - sign * RT[j, k]
         total += difference * difference
     return total
-
-
-@compiled
-def dense_region_sums(X, region, n_regions):
-    """Sums of the rows of each region, (n_regions, n_features); rows in region -1 are ignored."""
-    sums = np.zeros((n_regions, X.shape[1]))
-    for i in range(X.shape[0]):
-        if region[i] >= 0:
-            for j in range(X.shape[1]):
-                sums[region[i], j] += X[i, j]
-    return sums

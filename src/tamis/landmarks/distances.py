@@ -24,7 +24,6 @@ from tamis._array import Matrix, is_sparse
 from tamis.landmarks._distance_kernels import (
     dense_keys,
     dense_norms,
-    dense_region_sums,
     sparse_keys,
 )
 
@@ -94,12 +93,10 @@ def region_means(P: Matrix, region: NDArray, centers: NDArray) -> NDArray[np.flo
     """
     K = centers.shape[0]
     count = np.bincount(region[region >= 0], minlength=K)
-    if is_sparse(P):
-        rows = np.flatnonzero(region >= 0)
-        members = sparse.csr_array((np.ones(rows.size), (region[rows], rows)), (K, P.shape[0]))
-        sums = (members @ P).toarray()  # rows are added in order
-    else:
-        sums = dense_region_sums(P, region, K)
+    rows = np.flatnonzero(region >= 0)
+    members = sparse.csr_array((np.ones(rows.size), (region[rows], rows)), (K, P.shape[0]))
+    sums = members @ P  # rows are added in order
+    sums = sums.toarray() if is_sparse(sums) else sums
     means = sums / np.maximum(count, 1)[:, None]
     return np.where(count[:, None] > 0, means, centers)
 

@@ -47,8 +47,6 @@ _STEP_TOLERANCE = 16 * EPSILON
 _LARGEST_MULTIPLIER = 1e300
 # Sorting and Newton steps make numpy slower than a sum of magnitudes by this factor and more.
 _FACTOR = 4
-# Rows up to this length are sorted by insertion.
-_SHORT_ROW = 16
 
 
 def project_l12_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
@@ -110,12 +108,9 @@ def project_l12_ball(V: ArrayLike, radius: float = 1.0) -> np.ndarray:
 
 def sorted_rows(V):
     """Magnitudes of each row in decreasing order, prefix sums, and where entries vanish."""
-    if is_large(V, _FACTOR) and V.shape[1] <= _SHORT_ROW:
-        ordered = _sort_short_rows(V)
-    else:
-        ordered = np.abs(V).astype(np.float64, copy=False)
-        ordered.sort(axis=1)
-        ordered = np.ascontiguousarray(ordered[:, ::-1])
+    ordered = np.abs(V).astype(np.float64, copy=False)
+    ordered.sort(axis=1)
+    ordered = np.ascontiguousarray(ordered[:, ::-1])
     if is_large(V, _FACTOR):
         return ordered, *_prefix_sums(ordered)
     sums = ordered.cumsum(axis=1)
@@ -126,21 +121,6 @@ def sorted_rows(V):
     ends = np.full_like(ordered, np.inf)
     np.divide(ordered, distance, out=ends, where=distance > 0.0)
     return ordered, sums, ends
-
-
-@compiled
-def _sort_short_rows(V):
-    ordered = np.empty(V.shape)
-    for i in range(V.shape[0]):
-        u = ordered[i]
-        for j in range(V.shape[1]):  # no branches: random data would mispredict them
-            a = np.float64(abs(V[i, j]))
-            for p in range(j):
-                b = u[p]
-                u[p] = b if b > a else a
-                a = a if b > a else b
-            u[j] = a
-    return ordered
 
 
 @compiled
