@@ -41,7 +41,7 @@ class FeasibleDual(NamedTuple):
 class Node:
     """The panels that have the groups `inside` and for the rest some of `free`."""
 
-    __slots__ = ("bound", "dual", "free", "inside", "start")
+    __slots__ = ("bound", "dual", "free", "inside", "latest", "start")
 
     def __init__(
         self,
@@ -54,11 +54,13 @@ class Node:
         self.bound = bound  # no panel of the node has a smaller loss
         self.inside, self.free = inside, free
         self.dual = dual  # the best one that is known, at first that of the parent
+        self.latest: NDArray | None = None  # (G,): scores of the latest dual
         self.start = start
 
     def listed(self) -> NDArray[np.intp]:
         """The groups inside, and the free ones that matter."""
-        scores = self.dual.scores
+        # Those of the latest dual: the best one would list the same groups in every step.
+        scores = self.dual.scores if self.latest is None else self.latest
         free = self.free
         if free.size > MOST_LISTED:
             rank = scores[free]

@@ -289,6 +289,7 @@ class Search:
             if state.bound > states[id(node)].bound:
                 states[id(node)], node.dual = state, dual
             node.bound = max(node.bound, states[id(node)].bound)
+            node.latest = dual.scores
 
     def _duals(self, entropy, dual):
         """Duals with the scores of all groups."""
