@@ -30,6 +30,7 @@ from sklearn.metrics import balanced_accuracy_score
 
 from tamis import PanelClassifier
 from tamis.panel.forward import Choices
+from tamis.panel.judging import judge_selections
 from tamis.panel.outer import KERNEL_MARGIN, choose_heads, fit_fold, fit_heads, outer_splits
 from tamis.panel.selection import Selection
 from tamis.panel.settings import settings_of
@@ -80,15 +81,13 @@ def measure(X, y, groups, s, n_splits):
     known, codes, ones = X[train], y[train], np.ones(train.size)
     some = None if groups is None else groups[train]
     splits = outer_splits(default.cv, known, codes, ones, some, 0)
-    decisions = [
-        fit_fold(known, codes, ones, n_classes, selection, counts, settings, some, one)[1]
-        for one in splits
-    ]
+    data, decisions = (known, codes, ones, n_classes), []
+    for one in splits:
+        (found,) = judge_selections(*data, [selection], counts, some, one).found
+        decisions.append(fit_fold(*data, selection, counts, settings, found, one)[1])
     rows = np.concatenate([held_out for _, held_out in splits])
     fold_of = np.repeat(np.arange(len(splits)), [held_out.size for _, held_out in splits])
-    final = fit_heads(
-        known, codes, ones, n_classes, selection, counts, [settings] * counts.size, some
-    )
+    final = fit_heads(*data, selection, counts, [settings] * counts.size, some)
     scores = [
         [
             balanced_accuracy_score(y[test], final.decisions(X[test], level, h).argmax(axis=1))

@@ -1,7 +1,6 @@
 """Ways to select that `selection.py` compares: the forward steps and what could replace them."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from at_k_rivals import balanced
@@ -46,11 +45,6 @@ class Data:
             n_folds=N_FOLDS,
             seed=seed,
         )
-
-    @cached_property
-    def as_now(self):
-        """Order of the forward steps of the library."""
-        return forward()(self)
 
 
 def forward(alpha=None, n=100):
@@ -255,11 +249,24 @@ def chosen_in_outer_folds(errors, *ways):
     return select
 
 
+def by_gain(data):
+    """The largest gains of the means."""
+    every = np.arange(data.X.shape[1])
+    selection = Selection("centers", data.choices, 1.0, every.size, N_FOLDS, "balanced", 0)
+    return selection.screen(data.X, data.y, np.ones(data.y.size), data.n_steps)
+
+
+def as_the_library(data):
+    """The order that the library takes, by the folds of `PanelClassifier`."""
+    model = PanelClassifier(data.n_steps, head="lda").fit(data.X, data.y)
+    return model.feature_order_[: data.n_steps]
+
+
 def _equal(n_classes):
     return np.full(n_classes, 1 / n_classes)
 
 
-LIBRARY, OLD = forward(), Steps(3.0, joint=False)
+STEPS, OLD = forward(), Steps(3.0, joint=False)
 WAYS = {
     "before: ridge 3, classes apart": OLD,
     "ridge 10, classes apart": Steps(10.0, joint=False),
@@ -275,7 +282,7 @@ WAYS = {
     "ridge 30, most explained 0.8": Steps(most_explained=0.8),
     "ridge 30, most explained 0.5": Steps(most_explained=0.5),
     "0.9, and the ridge falls with the loss": Steps(most_explained=0.9, power=1.0),
-    "**the library**: with its square": LIBRARY,
+    "with its square: the steps of the library": STEPS,
     "with its cube": Steps(most_explained=0.9, power=3.0),
     "ridge 60, with its square": Steps(60.0, most_explained=0.9, power=2.0),
     "ridge 3 of the model, 30 of the step": Steps(own_ridge=3.0),
@@ -292,10 +299,15 @@ WAYS = {
     "elimination from 100, ridge 1": eliminate(1.0),
     "elimination from 100, ridge 30": eliminate(30.0),
     "l1 path of 100": along_the_lasso,
-    "mean rank with elimination": mean_rank(LIBRARY, eliminate(30.0)),
-    "mean rank with the l1 path": mean_rank(LIBRARY, along_the_lasso),
+    "mean rank with elimination": mean_rank(STEPS, eliminate(30.0)),
+    "mean rank with the l1 path": mean_rank(STEPS, along_the_lasso),
     "outer folds: ridge 3 or 30": chosen_in_outer_folds(0.0, OLD, Steps()),
-    "outer folds: the library or the l1 path": chosen_in_outer_folds(
-        0.5, LIBRARY, along_the_lasso
+    "outer folds: the steps or the l1 path": chosen_in_outer_folds(0.5, STEPS, along_the_lasso),
+    "outer folds: the steps or the gains, by definition": chosen_in_outer_folds(
+        0.5, STEPS, by_gain
     ),
+    "outer folds: the steps, the l1 path, elimination or the gains": chosen_in_outer_folds(
+        0.5, STEPS, along_the_lasso, eliminate(30.0), by_gain
+    ),
+    "**the library**: the steps or the gains": as_the_library,
 }

@@ -5,7 +5,7 @@ import pytest
 from tamis.comparison.choosing.results import whole
 from tamis.comparison.methods.naming import bracket, explain_marks, mark_method, name_model
 
-PANEL = {"title": "panel, forward selection", "asks": False, "is_readable": True}
+PANEL = {"title": "panel, linear head", "asks": False, "is_readable": True}
 KERNEL = {"title": "panel, kernel head", "asks": False, "is_readable": False}
 ASKING = {"title": "datum-wise", "asks": True, "is_readable": False}
 

@@ -14,7 +14,7 @@ both = pytest.mark.parametrize("Estimator", [PanelClassifier, PanelClassifierCV]
 @pytest.mark.parametrize(
     "parameters, message",
     [
-        ({"selection": "backward"}, "selection must be one of 'forward', .*'backward'"),
+        ({"selection": "backward"}, "selection must be one of 'auto', .*'backward'"),
         (
             {"head": "svm"},
             "head must be one of 'auto', 'linear', 'lda', 'logistic', 'kernel', got 'svm'",

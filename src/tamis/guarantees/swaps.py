@@ -16,7 +16,7 @@ coefficients without the removed feature.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -103,7 +103,8 @@ def swap_panels(
     Parameters
     ----------
     model : PanelClassifier or PanelClassifierCV
-        Fitted, with selection="forward" and without features of several columns.
+        Fitted, with forward steps (``selection_ == "forward"``) and without features of several
+        columns.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         The rows that it was fitted on; about 10,000 of many are used.
     y : array-like of shape (n_samples,)
@@ -130,10 +131,10 @@ def swap_panels(
     """
     check_is_fitted(model, "support_")
     choices = model._make_choices()
-    if model.selection != "forward":
+    if model.selection_ != "forward":
         raise ValueError(
-            f"swap_panels needs selection='forward', got {model.selection!r}; for features that "
-            "are ranked one by one, near_optimal_panels lists all panels."
+            f"swap_panels needs features of forward steps, got {model.selection_!r}; for features "
+            "that are ranked one by one, near_optimal_panels lists all panels."
         )
     if choices.kept.size < choices.group_of.size:
         raise ValueError("swap_panels needs features of one column each; feature_groups has more.")
@@ -150,7 +151,7 @@ def swap_panels(
     used = np.flatnonzero(weights > 0)
     X, codes, weights = X[used], codes[used], weights[used]
     groups = None if groups is None else groups[used]
-    selection = model._make_selection(choices)
+    selection = replace(model._make_selection(choices), kind="forward")
     chosen = np.flatnonzero(model.support_ & ~choices.kept[choices.group_of])
     screened = selection.screen(X, codes, weights, chosen.size)
     screened = np.concatenate([chosen, screened[~np.isin(screened, chosen)]])

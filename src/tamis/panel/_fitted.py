@@ -164,10 +164,11 @@ class FittedPanel(
         return settings_of(head, keeps_sparse(X, n_columns))
 
     def _order(
-        self, X, codes, n_steps, sample_weight=None, n_classes=None, groups=None, keys=None
+        self, kind, X, codes, n_steps, sample_weight=None, n_classes=None, groups=None, keys=None
     ):
-        """First columns of the groups that are selected on all rows, first to last."""
+        """First columns of the groups that a selection takes on all rows, first to last."""
         trainer = copy.copy(self)
+        trainer.selection = kind
         n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
         trainer.n_features_in_, trainer.classes_ = X.shape[1], np.arange(n_classes)
         choices = trainer._make_choices()
@@ -179,8 +180,9 @@ class FittedPanel(
         first = np.unique(choices.group_of, return_index=True)[1]
         return first[order]
 
-    def _store(self, X, weights, choices, order, columns, head, temperature, setting):
+    def _store(self, X, weights, selection, order, columns, head, temperature, setting):
         """Keep one fitted head for the selected columns."""
+        choices, self.selection_ = selection.choices, selection.kind
         self.support_ = np.zeros(choices.group_of.size, dtype=bool)
         self.support_[columns] = True
         rank = np.full(choices.kept.size, order.size + 1)

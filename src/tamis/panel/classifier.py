@@ -13,6 +13,7 @@ from sklearn.base import clone
 from tamis._base import resolve_n_features, steps, with_callbacks
 from tamis.panel._fitted import FittedPanel
 from tamis.panel.forward import keys_of
+from tamis.panel.judging import choose_selection, judge_selections
 from tamis.panel.outer import check_groups, choose_heads, fit_fold, outer_splits
 from tamis.panel.path import PanelPath, default_levels, make_paths
 from tamis.panel.selection import MOST_ROWS, store
@@ -56,11 +57,13 @@ class PanelClassifier(FittedPanel):
     n_features_to_select : int, float or None, default=5
         Number of features: a count (at most all), a fraction in (0, 1], or None for all. With
         `feature_groups` it counts groups, with `keep` only the others.
-    selection : {"forward", "centers", "medians", "primal-dual", "optimal"}, default="forward"
+    selection : {"auto", "forward", "centers", "medians", "primal-dual", "optimal"}, \
+default="auto"
         "forward" as above; the largest gains of the centers (means or medians); or the order in
-        which features enter the primal-dual path. "optimal": the panel that fits best, among all
-        features, as found and proved by `tamis.panel.best_panels`; a better fit is not always a
-        better prediction.
+        which features enter the primal-dual path. "auto": forward steps, unless the largest gains
+        of the means predict the outer folds better, by more than half a standard error. "optimal":
+        the panel that fits best, among all features, as found and proved by
+        `tamis.panel.best_panels`; a better fit is not always a better prediction.
     head : {"auto", "linear", "lda", "logistic", "kernel"}, default="auto"
         Linear discriminant analysis with shrinkage, ridge-logistic regression, or kernel ridge
         classification (Gaussian bumps around training rows). "linear" takes the one of the first
@@ -84,7 +87,8 @@ class PanelClassifier(FittedPanel):
     keep : str, int, list of them or None, default=None
         Features (names or indices) that are always selected and not counted, or names of groups.
     feature_costs : array-like of shape (n_features,) or None, default=None
-        Cost of each feature; forward steps choose by the decrease of the loss per cost.
+        Cost of each feature; forward steps choose by the decrease of the loss per cost, and "auto"
+        is "forward" with unequal costs.
     class_weight : {"balanced"}, dict or None, default="balanced"
         Weights of the classes; "balanced" gives all of them the same say.
     cv : int, splitter or iterable of (train, test), default=5
@@ -106,6 +110,8 @@ class PanelClassifier(FittedPanel):
         all others.
     n_features_ : int
         Number of selected features.
+    selection_ : str
+        The selection: `selection`, or what "auto" has chosen.
     head_ : str
         The head: "lda", "logistic" or "kernel".
     temperature_ : float
@@ -153,7 +159,7 @@ class PanelClassifier(FittedPanel):
         self,
         n_features_to_select: int | float | None = 5,
         *,
-        selection: str = "forward",
+        selection: str = "auto",
         head: str = "auto",
         alpha: float = 30.0,
         n_screened: int = 100,
@@ -307,9 +313,14 @@ class PanelClassifier(FittedPanel):
         n_classes = len(classes)
         most = max(MOST_ROWS, _ROWS_PER_FEATURE * int(levels.max(initial=0)))
         splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed, most, keys)
+        data = (X, codes, weights, n_classes)
+        candidates = selection.candidates(X)
+        judged = [judge_selections(*data, candidates, levels, groups, split) for split in splits]
+        place = choose_selection(judged, splits, codes, weights, selection.class_weight, groups)
+        selection = candidates[place]
         decisions = [
-            fit_fold(X, codes, weights, n_classes, selection, levels, every, groups, split)[1]
-            for split in splits
+            fit_fold(*data, selection, levels, every, fold.found[place], split)[1]
+            for fold, split in zip(judged, splits, strict=True)
         ]
         rows = np.concatenate([test for _, test in splits])
         ends = np.cumsum([len(some) for some in settings])

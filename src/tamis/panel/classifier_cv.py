@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tamis._base import steps, with_callbacks
 from tamis.panel._fitted import FittedPanel
 from tamis.panel.classifier import check_levels, make_classifier
 from tamis.panel.forward import keys_of
+from tamis.panel.judging import choose_selection, judge_selections
 from tamis.panel.outer import (
     check_groups,
     choose_heads,
@@ -44,8 +46,9 @@ class PanelClassifierCV(ScoringMixin, FittedPanel):
     levels : array-like of int or None, default=None
         Numbers of features, or groups, to try. None: all up to 12, then about five for each
         doubling, up to 50.
-    selection : {"forward", "centers", "medians", "primal-dual", "optimal"}, default="forward"
-        How features are selected.
+    selection : {"auto", "forward", "centers", "medians", "primal-dual", "optimal"}, \
+default="auto"
+        How features are selected, as in `PanelClassifier`.
     head : {"auto", "linear", "lda", "logistic", "kernel"}, default="auto"
         Classifier of the selected features; "auto" prefers those that can be read, as in
         `PanelClassifier`.
@@ -93,8 +96,9 @@ class PanelClassifierCV(ScoringMixin, FittedPanel):
         Cross-validated score of the chosen level; used to select it, so it is optimistic.
     stability_ : ndarray of shape (n_features_in_,)
         Proportion of folds that select each feature at the chosen model size.
-    classes_, support_, feature_order_, n_features_, head_, temperature_, feature_importances_, \
-coef_, intercept_, lower_bound_, gap_, is_proved_, n_features_in_, feature_names_in_
+    classes_, support_, feature_order_, n_features_, selection_, head_, temperature_, \
+feature_importances_, coef_, intercept_, lower_bound_, gap_, is_proved_, n_features_in_, \
+feature_names_in_
         As in `PanelClassifier`, trained on all data.
 
     Examples
@@ -113,7 +117,7 @@ coef_, intercept_, lower_bound_, gap_, is_proved_, n_features_in_, feature_names
         self,
         levels: ArrayLike | None = None,
         *,
-        selection: str = "forward",
+        selection: str = "auto",
         head: str = "auto",
         alpha: float = 30.0,
         n_screened: int = 100,
@@ -187,13 +191,28 @@ coef_, intercept_, lower_bound_, gap_, is_proved_, n_features_in_, feature_names
         keys = keys_of(X, weights)
         splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed, keys=keys)
 
-        data = (X, codes, weights, n_classes, selection, levels, settings, groups)
-        folds = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(fit_fold)(*data, split) for split in splits
+        data = (X, codes, weights, n_classes)
+        in_folds = Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")
+        names = [
+            f"{what} of fold {f}" for what in ("features", "heads") for f in range(len(splits))
+        ]
+        progress = steps(self, names, X=X, y=y)
+        candidates = selection.candidates(X)
+        selected = in_folds(
+            delayed(judge_selections)(*data, candidates, levels, groups, split) for split in splits
         )
-        results = []
-        for _ in steps(self, [f"fold {f}" for f in range(len(splits))], X=X, y=y):
-            results.append(next(folds))
+        judged = [next(selected) for _ in islice(progress, len(splits))]
+        selected.close()
+        splits = splits[: len(judged)]
+        place = choose_selection(judged, splits, codes, weights, selection.class_weight, groups)
+        selection = candidates[place]
+        fitted_heads = in_folds(
+            delayed(fit_fold)(*data, selection, levels, settings, fold.found[place], split)
+            for fold, split in zip(judged, splits, strict=True)
+        )
+        # A callback that stops the selection leaves no steps: the folds that are known get heads.
+        results = [next(fitted_heads) for _ in progress] or list(fitted_heads)
+        fitted_heads.close()
         splits = splits[: len(results)]
         rows = np.concatenate([test for _, test in splits])
         chosen = choose_heads(

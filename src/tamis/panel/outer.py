@@ -1,8 +1,9 @@
 r"""Outer folds: everything is repeated without the rows that judge it.
 
-In each outer fold the features are screened, chosen and the heads fitted on the other rows; the
-rows of the fold get the decisions of every head, with every setting, at every level. From these
-decisions alone come the head, its ridge or width, and its temperature.
+In each outer fold the features are screened and chosen (`tamis.panel.judging` says by which
+selection) and the heads fitted on the other rows; the rows of the fold get the decisions of every
+head, with every setting, at every level. From these decisions alone come the head, its ridge or
+width, and its temperature.
 
 The loss of a head is the log loss at its best temperature, weighted like the training. Linear
 heads can be read, so a kernel must be better than the best of them by more than one standard error
@@ -31,7 +32,7 @@ from tamis.panel.forward import (
     sample_rows,
     weigh_classes,
 )
-from tamis.panel.selection import Selection
+from tamis.panel.selection import ChosenPanels, Selection
 from tamis.panel.settings import Setting, fit_settings
 from tamis.panel.tempered import tempered_losses
 from tamis.paths.splits import make_splits
@@ -54,6 +55,7 @@ __all__ = [
     "outer_decisions",
     "outer_splits",
     "paired_error",
+    "row_losses",
 ]
 
 #: A kernel must also lower the log loss (in nats) by more than this to be preferred to a head that
@@ -155,15 +157,17 @@ def fit_heads(
     settings: Sequence[Sequence[Setting]],
     groups: NDArray | None = None,
     keys: NDArray | None = None,
+    found: ChosenPanels | None = None,
 ) -> FittedHeads:
     """Select features and fit heads on some rows.
 
     `X` (n_rows, n_columns); `codes` (n_rows,): class indices; `weights` (n_rows,): sample weights;
     `levels` (n_levels,): numbers of features, or groups; `settings`: settings to fit at each
     level; `groups` (n_rows,) or None: sample groups; `keys` (n_rows,) or None: as in
-    `tamis.panel.forward.content_folds`.
+    `tamis.panel.forward.content_folds`; `found`: what is selected, if that is known.
     """
-    found = selection.choose(X, codes, weights, n_classes, levels, groups, keys)
+    if found is None:
+        found = selection.choose(X, codes, weights, n_classes, levels, groups, keys)
     columns = [selection.columns(panel) for panel in found.panels]
     every = np.unique(np.concatenate(columns))
     keeps_sparse = any(setting.keeps_sparse for of_level in settings for setting in of_level)
@@ -202,12 +206,13 @@ def fit_fold(
     selection: Selection,
     levels: NDArray,
     settings: Sequence[Setting],
-    groups: NDArray | None,
+    found: ChosenPanels,
     split: tuple[NDArray, NDArray],
 ) -> tuple[FittedHeads, NDArray[np.float64]]:
     """Heads of every setting on the training rows of a fold, and their decisions on its test rows.
 
-    The parameters are those of `fit_heads`, for all rows; `split` are the two sets of rows.
+    The parameters are those of `fit_heads`, for all rows; `found`: what is selected on the
+    training rows; `split` are the two sets of rows.
     """
     train, test = split
     fitted = fit_heads(
@@ -218,7 +223,7 @@ def fit_fold(
         selection,
         levels,
         [settings] * levels.size,
-        _rows(groups, train),
+        found=found,
     )
     return fitted, outer_decisions(fitted, X[test])
 
@@ -244,12 +249,10 @@ def choose_heads(
     share = weigh_classes(codes, weights, decisions.shape[3], class_weight)
     share = share / share.sum()
     fold_of = np.zeros(codes.size, dtype=np.int64) if fold_of is None else fold_of
-    least = least_loss(float(weights.sum()))
     linear = np.array([setting.is_linear for setting in settings])
     found = []
     for of_level in decisions:
-        matched = np.stack([match_folds(d, fold_of, weights) for d in of_level])
-        losses, temperatures = tempered_losses(matched, codes, share, least)
+        losses, temperatures = row_losses(of_level, codes, weights, share, fold_of)
         total = losses @ share
         best = _first_of_the_best(total)
         if linear.any() and not linear[best]:
@@ -259,6 +262,18 @@ def choose_heads(
                 best = plain
         found.append(Chosen(best, float(temperatures[best]), float(total[best])))
     return found
+
+
+def row_losses(
+    decisions: NDArray, codes: NDArray, weights: NDArray, share: NDArray, fold_of: NDArray
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Log losses of outer decisions at their best temperatures, and these.
+
+    `decisions` (n_settings, n_rows, n_classes). `codes` (n_rows,). `weights` (n_rows,): sample
+    weights. `share` (n_rows,): weights of the losses. `fold_of` (n_rows,): fold of each row.
+    """
+    matched = np.stack([match_folds(d, fold_of, weights) for d in decisions])
+    return tempered_losses(matched, codes, share, least_loss(float(weights.sum())))
 
 
 def bound_temperatures(

@@ -162,7 +162,7 @@ def path_of(
         classifier._store(
             X,
             weights,
-            selection.choices,
+            selection,
             fitted.panels[place],
             fitted.columns[place],
             fitted.heads[place][0],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tamis._base.records import Record, plain
+from tamis.panel.selection import SELECTIONS
 
 if TYPE_CHECKING:
     from tamis.panel._fitted import FittedPanel
@@ -32,6 +33,7 @@ def write_record(model: FittedPanel) -> dict[str, Any]:
     state = model._head_state
     record = {
         "features": plain(np.flatnonzero(model.support_)),
+        "selection": model.selection_,
         "head": model.head_,
         "temperature": model.temperature_,
         **{name: plain(state[name]) for name in _OF_HEAD[model.head_]},
@@ -58,6 +60,7 @@ def read_record(model: FittedPanel, record: Record) -> None:
     """Set the fitted attributes of `model` from its record."""
     m, C = model.n_features_in_, model.classes_.size
     record.require(C > 1, "classes", "two labels or more")
+    model.selection_ = record.choice("selection", SELECTIONS[1:])
     model.head_ = record.choice("head", _OF_HEAD)
     model.support_ = record.mask("features", m)
     k = model.n_features_ = int(np.count_nonzero(model.support_))

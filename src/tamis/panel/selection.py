@@ -10,7 +10,7 @@ turn: otherwise the classes that are easy to tell apart would take all places.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ _PATH_ALPHA = 3.0
 _RARE = 0.05
 # Selected columns of sparse data are made dense for a head up to this many values.
 _MOST_VALUES = 20_000_000
-SELECTIONS = ("forward", "centers", "medians", "primal-dual", "optimal")
+SELECTIONS = ("auto", "forward", "centers", "medians", "primal-dual", "optimal")
 # A search for the best panel sees all columns, dense, up to this many values.
 _MOST_SEARCHED = 200_000_000
 
@@ -64,7 +64,7 @@ class ChosenPanels(NamedTuple):
 class Selection:
     """How features are selected."""
 
-    kind: str  # "forward", "centers", "medians", "primal-dual", "optimal"
+    kind: str  # one of SELECTIONS; all but "auto" can select
     choices: Choices
     alpha: float  # ridge of the forward steps
     n_screened: int  # how many groups the gains leave for the forward steps
@@ -72,6 +72,18 @@ class Selection:
     class_weight: str | NDArray | None  # (n_classes,) or None
     seed: int
     max_seconds: float | None = 10.0  # of each search for the best panel; None: no limit
+
+    def candidates(self, X: Matrix) -> list[Selection]:
+        """The selections between which "auto" chooses, that which stands first; else itself.
+
+        Costs are for forward steps alone, and words are not ranked by their gains.
+        """
+        if self.kind != "auto":
+            return [self]
+        costs = np.unique(self.choices.cost[self.choices.free])
+        only_forward = is_rare(X) or costs.size > 1 or self.choices.n_choices < 2
+        kinds = ("forward",) if only_forward else ("forward", "centers")
+        return [replace(self, kind=kind) for kind in kinds]
 
     def choose(
         self,

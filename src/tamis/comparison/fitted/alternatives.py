@@ -1,8 +1,8 @@
 """Other panels that are nearly as good as that of a model.
 
-For features that are ranked one by one, all panels within one standard error of the training gain;
-for forward panels, those that differ in one feature and are within one standard error of the loss
-of the steps.
+For features that are ranked one by one (by the centers, and in panels that do so), all panels
+within one standard error of the training gain; for forward panels, those that differ in one
+feature and are within one standard error of the loss of the steps.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ def find_alternatives(method: Method, trained: Trained, place: int, k: int) -> d
     """
     if method.ranks == "one by one":
         return _near_optimal(trained, method.metric, k)
+    if method.ranks == "forward" and trained.model(place).selection_ == "centers":
+        return _near_optimal(trained, "l2", k)
     if method.ranks == "forward":
         return _swapped(trained, place)
-    return {"reason": "alternatives are known only for sparse centers and forward panels"}
+    return {"reason": "alternatives are known only for sparse centers and panels"}
 
 
 def _near_optimal(trained, metric, k):

@@ -118,7 +118,7 @@ def guarantee_features(
     frequencies = attempt(
         failed,
         "frequencies",
-        lambda: _find_frequencies(problem, data, method, trained, k, seed, correlation),
+        lambda: _find_frequencies(problem, data, method, trained, place, k, seed, correlation),
     )
     if frequencies is None:
         frequencies = failed["frequencies"]
@@ -129,8 +129,8 @@ def guarantee_features(
         found.told["frequencies"] = {
             "pairs": n_pairs,
             "substitutes_from_correlation": correlation,
-            "is": "proportion of half-samples in which the whole selection, repeated, includes "
-            "the feature",
+            "is": "proportion of half-samples in which the selection, repeated in the same way, "
+            "includes the feature",
         }
     if one_by_one:
         tell("rule", lambda: _apply_rule(problem, data, method.metric, features, seed))
@@ -234,8 +234,8 @@ def _test_features(problem, data, metric, one_by_one, seed):
 def _tell_bound(bound, method, trained, levels, features):
     if method.ranks != "one by one":
         return {
-            "reason": "the features were selected for what they add to others, and the bound is "
-            "about each feature alone; so is adjusted_p"
+            "reason": "the features were selected as a panel, and the bound is about each feature "
+            "alone; so is adjusted_p"
         }
     if isinstance(bound, str):
         return {"reason": bound}
@@ -261,7 +261,7 @@ def _tell_bound(bound, method, trained, levels, features):
     }
 
 
-def _find_frequencies(problem, data, method, trained, k, seed, correlation):
+def _find_frequencies(problem, data, method, trained, place, k, seed, correlation):
     """Frequencies, those with substitutes and the number of pairs; or why there are none."""
     if method.ranks is None:
         return f"selecting again on many half-samples would take too long; {_FOLDS}"
@@ -295,7 +295,8 @@ def _find_frequencies(problem, data, method, trained, k, seed, correlation):
         choices = [data.tested[some[some >= 0]] for some in choices]
     else:
         parts = (problem.train_part(rows, problem.codes, seed) for rows in half_rows(pairs))
-        choices = [method.choose(part, k) for part in parts]
+        model = trained.model(place)
+        choices = [method.choose(part, k, model) for part in parts]
     chosen = np.zeros((len(choices), len(problem.names)), dtype=bool)
     for row, some in zip(chosen, choices, strict=True):
         row[some] = True

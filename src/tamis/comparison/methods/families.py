@@ -98,7 +98,7 @@ class Centers(RankingMethod):
         gains, part = trained.model(level).feature_importances_, trained.part
         return np.bincount(part.feature_of, weights=gains, minlength=len(part.problem.names))
 
-    def choose(self, part, k):
+    def choose(self, part, k, model):
         """The k features of largest gain."""
         features = self.train(part, [k]).features(0)
         return features[~part.problem.kept[features]]

@@ -141,8 +141,8 @@ class RankingMethod(Method):
     """A method that can quickly choose features again, or train without choosing: see `ranks`."""
 
     @abstractmethod
-    def choose(self, part: Part, k: int) -> NDArray:
-        """The k features that are chosen on a part, without kept ones."""
+    def choose(self, part: Part, k: int, model: Any) -> NDArray:
+        """The k features that are chosen on a part as for a trained model, without kept ones."""
 
     @abstractmethod
     def refit(self, trained: Trained, level: int, part: Part, columns: NDArray) -> Decide:

@@ -58,7 +58,7 @@ class PanelModels(Method):
 class PanelMethod(RankingMethod, PanelModels):
     """Panel: features chosen one after the other by what each adds, and a linear head on them."""
 
-    name, title = "panel", "panel, forward selection"
+    name, title = "panel", "panel, linear head"
     head_name = "linear"
     is_readable = True
     trains_with = "panel"
@@ -97,9 +97,9 @@ class PanelMethod(RankingMethod, PanelModels):
         most = np.minimum(np.asarray(levels, dtype=np.int64), paths[0].levels[-1])
         return [Trained(path, part, np.searchsorted(path.levels, most)) for path in paths]
 
-    def choose(self, part: Part, k: int) -> NDArray:
-        """Screening and k forward steps; a longer panel begins with the same features."""
-        return part.feature_of[_order(part, k)]
+    def choose(self, part: Part, k: int, model: Any) -> NDArray:
+        """The first k of the order that the model has; a longer panel begins with the same."""
+        return part.feature_of[_order(part, k, model.selection_)]
 
     def refit(self, trained: Trained, level: int, part: Part, columns: NDArray) -> Decide:
         """The head of the level, with its setting, on the columns."""
@@ -150,7 +150,7 @@ def forward_features(part: Part, k: int) -> NDArray:
     """
     order = vars(part).get("_forward_order")
     if order is None:
-        order = part.feature_of[_order(part, _PANEL_FEATURES)]
+        order = part.feature_of[_order(part, _PANEL_FEATURES, "forward")]
         vars(part)["_forward_order"] = order  # all levels, and all who ask, share it
     chosen = order[:k]
     if chosen.size < k:
@@ -161,9 +161,9 @@ def forward_features(part: Part, k: int) -> NDArray:
     return np.sort(np.concatenate([np.flatnonzero(part.problem.kept), chosen]))
 
 
-def _order(part, k):
+def _order(part, k, selection):
     return _make_panel(part)._order(
-        part.X, part.codes, k, part.weights, part.known.size, part.groups, _keys(part)
+        selection, part.X, part.codes, k, part.weights, part.known.size, part.groups, _keys(part)
     )
 
 

@@ -41,7 +41,7 @@ _LEGEND = {
     "adjusted for the number of features.",
     "in_best_fits": "In best fits: whether the feature is in all, some or none of the panels of "
     "this size within 2 units of deviance of the best fit.",
-    "frequency": "Reselected: the proportion of half-samples in which the whole selection, "
+    "frequency": "Reselected: the proportion of half-samples in which the selection, "
     "repeated, includes the feature.",
 }
 
