@@ -53,14 +53,13 @@ def main(arguments=None):
     records = json.loads(path.read_text()) if path.is_file() else {}
     if not options.tables:
         tasks = [
-            (name, s, missing)
+            (name, s, missing, records.get(f"{name} {s}", {}))
             for s in range(options.splits)
             for name in options.sets
             if (missing := _missing(options.methods, name, records.get(f"{name} {s}", {})))
         ]
         done = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(
-            delayed(run)(name, s, missing, options.data, options.splits)
-            for name, s, missing in tasks
+            delayed(run)(*task, options.data, options.splits) for task in tasks
         )
         for number, (key, found) in enumerate(done, 1):
             records.setdefault(key, {}).update(found)
@@ -72,8 +71,14 @@ def main(arguments=None):
 
 
 def _missing(methods, name, record):
-    """Methods that are run on a set and have no record."""
-    return [m for m in methods if m not in record and name in FEW.get(m, (name,))]
+    """Methods that are run on a set and have no record, or not with every head."""
+    known = [m for m in methods if m in record and (m in METHODS or _heads(record, m))]
+    return [m for m in methods if m not in known and name in FEW.get(m, (name,))]
+
+
+def _heads(record, method):
+    """Whether a selection has scores with every head."""
+    return HEADS.keys() <= record[method]["scores"].keys()
 
 
 def _rounded(value):
@@ -83,8 +88,8 @@ def _rounded(value):
     return round(value, 6) if isinstance(value, float) else value
 
 
-def run(name, s, methods, data, n_splits):
-    """Scores and seconds of some methods on one split of one set."""
+def run(name, s, methods, known_record, data, n_splits):
+    """Scores and seconds of some methods on one split of one set; those of known heads stay."""
     warnings.filterwarnings("ignore")
     X, y, groups = load(name, data)
     train, test = split(y, groups, n_splits)[s]
@@ -104,8 +109,12 @@ def run(name, s, methods, data, n_splits):
             found[method] = {"scores": {"own": scores}, "seconds": {"all": seconds}}
             continue
         chosen = SELECTIONS[method](X[train], known, counts)
-        found[method] = {"scores": {}, "seconds": {"selection": process_time() - began}}
+        before = known_record.get(method, {"scores": {}, "seconds": {}})
+        found[method] = {"scores": {**before["scores"]}, "seconds": {**before["seconds"]}}
+        found[method]["seconds"]["selection"] = process_time() - began
         for head, predict in HEADS.items():
+            if head in before["scores"]:
+                continue
             began = process_time()
             labels = {
                 k: predict(X[train][:, columns], known, X[test][:, columns])
