@@ -32,7 +32,7 @@ def test_the_steps_of_the_library_are_those_by_definition(modules, n_classes):
     X[:, 6:9] = X[:, :3] + 0.2 * rng.normal(size=(90, 3))
     data = steps.Data((X - X.mean(axis=0)) / X.std(axis=0), y)
     by_definition = steps.Steps(most_explained=0.9, power=2.0)(data)
-    assert steps.LIBRARY(data).tolist() == by_definition.tolist()
+    assert steps.STEPS(data).tolist() == by_definition.tolist()
     assert steps.OLD(data).tolist() != by_definition.tolist()
 
 

@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tamis import PanelClassifier
 from tamis.comparison.choosing.restricted import exclude_features
 from tamis.comparison.fitted import panel_guarantees
 from tamis.comparison.methods.baselines import find_method
 from tamis.comparison.settings import Settings
-from tamis.guarantees import near_optimal_panels, true_features
+from tamis.guarantees import near_optimal_panels, swap_panels, true_features
 from tamis.guarantees.half_shares import half_rows
 from tamis.stability import complementary_pairs
 from tests.comparison.problems import compare, make, point
@@ -126,7 +127,7 @@ def test_conditional_panels_get_p_values_but_no_bound(method):
         pytest.param("panel", 50, marks=pytest.mark.slow),
     ],
 )
-def test_frequencies_repeat_the_whole_choice_in_halves(method, n_pairs, monkeypatch):
+def test_frequencies_repeat_the_selection_in_halves(method, n_pairs, monkeypatch):
     monkeypatch.setattr("tamis.comparison.fitted.panel_guarantees._N_PAIRS", n_pairs)
     X, y = signals(shift=1.0)
     problem = make(X, y)
@@ -134,10 +135,15 @@ def test_frequencies_repeat_the_whole_choice_in_halves(method, n_pairs, monkeypa
     pairs = complementary_pairs(
         problem.codes, None, told["frequencies"]["pairs"], np.random.RandomState(0)
     )
-    times = np.zeros(40)
+    times, everything = np.zeros(40), problem.train_part(np.arange(60), problem.codes, 0)
     for rows in half_rows(pairs):
         part = problem.train_part(rows, problem.codes, 0)
-        times[find_method(method).train(part, [3]).features(0)] += 1
+        if method == "panel":  # in the order that all rows decide
+            taken = find_method(method).train(everything, [3]).model(0).selection_
+            half = PanelClassifier(3, selection=taken, head="lda").fit(part.X, part.codes)
+            times[half.get_support(indices=True)] += 1
+        else:
+            times[find_method(method).train(part, [3]).features(0)] += 1
     for name, record in records.items():
         assert record["frequency"] == pytest.approx(times[int(name[1:])] / (2 * len(pairs)))
         assert record["frequency_with_substitutes"] >= record["frequency"]
@@ -237,17 +243,25 @@ def test_few_rows_are_too_few_to_call_features_interchangeable():
 
 
 def test_alternatives_of_a_forward_panel_are_its_swaps():
-    from tamis import PanelClassifier
-    from tamis.guarantees import swap_panels
-
-    X, y = signals(shift=1.0)
+    X, y = signals(shift=1.5)
     records, told = described(make(X, y), "panel", k=2)
-    swaps = swap_panels(PanelClassifier(2).fit(X, y), X, y)
+    model = PanelClassifier(2, cv=3).fit(X, y)
+    assert model.selection_ == "forward"
+    swaps = swap_panels(model, X, y)
     assert set(records) == {f"x{j}" for j in swaps.features}
     alternatives = told["alternatives"]
     assert alternatives["panels"] == len(swaps.near) > 0 and not alternatives["is_exhaustive"]
     assert alternatives["first"][0] == [f"x{j}" for j in swaps.near[0].features]
     assert alternatives["in_all"] == [f"x{j}" for j in np.flatnonzero(swaps.status() == "all")]
+
+
+def test_alternatives_of_the_largest_gains_are_all_panels_that_gain_nearly_as_much():
+    X, y = signals(shift=1.0)
+    assert PanelClassifier(2, cv=3).fit(X, y).selection_ == "centers"
+    _, told = described(make(X, y), "panel", k=2)
+    _, of_centers = described(make(X, y), "centers", k=2)
+    assert told["alternatives"] == of_centers["alternatives"]
+    assert told["alternatives"]["is_exhaustive"]
 
 
 def test_a_panel_of_rare_words_has_no_swaps_but_says_why():

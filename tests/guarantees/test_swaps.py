@@ -42,7 +42,7 @@ def brute_force(X, y, features, alpha=30.0):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_near_swaps_are_those_of_brute_force(n_classes):
     X, y = make_data(n_classes, seed=1)
-    model = PanelClassifier(4, head="lda").fit(X, y)
+    model = PanelClassifier(4, selection="forward", head="lda").fit(X, y)
     panels = swap_panels(model, X, y)
     chosen = np.flatnonzero(model.support_)
     assert panels.features.tolist() == chosen.tolist() and not panels.is_exhaustive
@@ -69,7 +69,7 @@ def test_the_near_swaps_are_those_of_brute_force(n_classes):
 def test_a_copy_is_near_and_its_original_is_in_some_panels_only():
     X, y = make_data(n=200)
     X = np.column_stack([X, X[:, 1] + 0.01 * np.random.default_rng(1).normal(size=200)])
-    model = PanelClassifier(2, head="lda").fit(X, y)
+    model = PanelClassifier(2, selection="forward", head="lda").fit(X, y)
     panels = swap_panels(model, X, y)
     one, other = (1, 8) if model.support_[1] else (8, 1)
     assert (one, other) in {(s.removed, s.added) for s in panels.near}
@@ -79,7 +79,7 @@ def test_a_copy_is_near_and_its_original_is_in_some_panels_only():
 
 def test_groups_count_once_and_limits_are_respected():
     X, y = make_data()
-    model = PanelClassifier(2, head="lda").fit(X, y)
+    model = PanelClassifier(2, selection="forward", head="lda").fit(X, y)
     plain = swap_panels(model, X, y)
     rows = np.repeat(np.arange(90), 3)
     tripled = swap_panels(model, X[rows], y[rows], groups=rows)
@@ -90,10 +90,14 @@ def test_groups_count_once_and_limits_are_respected():
             ratio = swap.standard_error / errors[swap.removed, swap.added]
             assert 0.6 < ratio < 1.6  # three copies of a row would make it 0.58 of it
     sets = [0, 1, 2, 1, 1, 1, 1, 1]
-    limited = PanelClassifier(2, head="lda", feature_groups=sets, max_per_group=1).fit(X, y)
+    limited = PanelClassifier(
+        2, selection="forward", head="lda", feature_groups=sets, max_per_group=1
+    ).fit(X, y)
     for swap in swap_panels(limited, X, y).near:
         assert len({sets[f] for f in swap.features}) == 2
-    kept = PanelClassifier(2, head="lda", feature_groups=sets, max_per_group=1, keep=[3]).fit(X, y)
+    kept = PanelClassifier(
+        2, selection="forward", head="lda", feature_groups=sets, max_per_group=1, keep=[3]
+    ).fit(X, y)
     assert all(sets[swap.added] != 1 for swap in swap_panels(kept, X, y).near)
 
 
@@ -101,6 +105,8 @@ def test_other_panels_are_refused():
     X, y = make_data()
     with pytest.raises(ValueError, match="near_optimal_panels lists all"):
         swap_panels(PanelClassifier(2, selection="centers").fit(X, y), X, y)
-    grouped = PanelClassifier(2, feature_groups=[0, 0, 1, 2, 3, 4, 5, 6]).fit(X, y)
+    grouped = PanelClassifier(2, selection="forward", feature_groups=[0, 0, 1, 2, 3, 4, 5, 6]).fit(
+        X, y
+    )
     with pytest.raises(ValueError, match="one column each"):
         swap_panels(grouped, X, y)

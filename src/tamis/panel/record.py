@@ -33,7 +33,6 @@ def write_record(model: FittedPanel) -> dict[str, Any]:
     state = model._head_state
     record = {
         "features": plain(np.flatnonzero(model.support_)),
-        "selection": model.selection_,
         "head": model.head_,
         "temperature": model.temperature_,
         **{name: plain(state[name]) for name in _OF_HEAD[model.head_]},
@@ -42,6 +41,8 @@ def write_record(model: FittedPanel) -> dict[str, Any]:
         "setting": plain(state["values"]),
         "feature_order": plain(model.feature_order_),
     }
+    if hasattr(model, "selection_"):  # not of a model whose features others have chosen
+        record["selection"] = model.selection_
     if hasattr(model, "gap_"):
         record["proof"] = {
             "lower_bound": model.lower_bound_,
@@ -60,7 +61,6 @@ def read_record(model: FittedPanel, record: Record) -> None:
     """Set the fitted attributes of `model` from its record."""
     m, C = model.n_features_in_, model.classes_.size
     record.require(C > 1, "classes", "two labels or more")
-    model.selection_ = record.choice("selection", SELECTIONS[1:])
     model.head_ = record.choice("head", _OF_HEAD)
     model.support_ = record.mask("features", m)
     k = model.n_features_ = int(np.count_nonzero(model.support_))
@@ -69,6 +69,8 @@ def read_record(model: FittedPanel, record: Record) -> None:
     model._head_state = _read_head(record, model.head_, k, C)
     model._means = record.numbers("means", (k,))
     model._importance = record.numbers("importances", (k,))
+    if "selection" in record:
+        model.selection_ = record.choice("selection", SELECTIONS[1:])
     if "proof" in record:
         proof = record.part("proof")
         model.lower_bound_ = proof.number("lower_bound")
