@@ -283,7 +283,13 @@ METHODS = {
 FEW = {
     "optimal": TUNED,
     "sequential": ("raetsch/heart", "raetsch/german", "uci/biodeg", "uci/iris", "libsvm/wine"),
-    "FasterRisk": ("raetsch/heart", "raetsch/german", "uci/biodeg", "libsvm/australian"),
+    "FasterRisk": (
+        *("raetsch/diabetis", "raetsch/german", "raetsch/heart", "raetsch/image"),
+        *("raetsch/ringnorm", "raetsch/thyroid", "raetsch/twonorm", "raetsch/waveform"),
+        *("uci/agaricuslepiota", "uci/bank", "uci/banknote", "uci/biodeg", "uci/censusincome"),
+        *("uci/indianliverpatient", "libsvm/australian", "libsvm/breast-cancer"),
+        *("libsvm/ionosphere", "libsvm/sonar", "libsvm/splice", "libsvm/svmguide3"),
+    ),
 }
 
 
