@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from tamis import PanelClassifier
 from tamis.panel.forward import Choices, content_folds, sample_rows, select_forward, weigh_classes
 from tamis.panel.forward_steps import (
     Limits,
@@ -395,3 +396,18 @@ def test_a_sample_of_the_rows_has_its_share_of_each_class_and_whole_groups():
     rows = sample_rows(X, codes, 400, groups)
     assert_array_equal(np.unique(groups[rows], return_counts=True)[1], 10)
     assert_array_equal(sample_rows(X, codes, 3000), np.arange(3000))
+
+
+def test_a_sample_of_few_patterns_has_its_share_of_each():
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(40_000, 3)).astype(float)
+    codes = (X[:, 0] + rng.random(40_000) > 1.2).astype(int)
+    rows = sample_rows(X, codes, 400)
+    pattern = np.ravel_multi_index((*X.astype(int).T, codes), (2, 2, 2, 2))
+    shares = np.bincount(pattern, minlength=16) / 40_000
+    assert_allclose(np.bincount(pattern[rows], minlength=16) / rows.size, shares, atol=5e-3)
+    order = rng.permutation(40_000)
+    again = np.bincount(pattern[order][sample_rows(X[order], codes[order], 400)], minlength=16)
+    assert_array_equal(again, np.bincount(pattern[rows], minlength=16))
+    model = PanelClassifier(1, head="lda").fit(X, codes)
+    assert_array_equal(model.get_support(), [True, False, False])

@@ -52,7 +52,7 @@ from tamis._array import Matrix, is_sparse, take_columns
 from tamis.heads import Head, KernelHead, LinearHead, decide_kernels
 from tamis.heads.head import standardize
 from tamis.panel.forward_steps import Limits, Problems, StepCandidates, forward_steps
-from tamis.paths.hashing import mix
+from tamis.paths.hashing import hash_rows, mix
 from tamis.paths.row_keys import row_keys
 
 __all__ = [
@@ -198,10 +198,17 @@ def sample_rows(
     seed: int = 0,
     keys: NDArray | None = None,
 ) -> NDArray[np.intp]:
-    """About `most` rows at most, chosen by what they hold: a share of each class, groups whole."""
+    """About `most` rows at most, chosen by what they hold: a share of each class, groups whole.
+
+    If no more than `most` rows are distinct (six yes/no questions have 64 patterns), equal rows
+    are coincidences, and every pattern has its share in the sample.
+    """
     if codes.size <= most:
         return np.arange(codes.size)
     n_parts = -(-codes.size // most)
+    keys = row_keys(X) if keys is None else keys
+    if groups is None and np.unique(keys).size <= most:
+        return np.sort(np.lexsort((hash_rows([X], codes.size), keys, codes))[::n_parts])
     return np.flatnonzero(content_folds(X, codes, n_parts, groups, seed, keys) == 0)
 
 
