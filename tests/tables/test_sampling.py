@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from tamis.paths.hashing import Sketch
 from tamis.tables import read_table
 from tamis.tables.columns.missing import MissingWords
 from tamis.tables.formats.registry import open_reader
-from tamis.tables.formats.sampling import SampleSurvey, Sketch
+from tamis.tables.formats.sampling import SampleSurvey
 from tamis.tables.reading.row_stream import read_header, survey_rows
 
 

@@ -83,7 +83,7 @@ def _same_names(one, other):
 
 
 @dataclass
-class _Task:
+class ChunkTask:
     """Summarises one chunk; holds an estimator that is not fitted."""
 
     estimator: Any
@@ -105,7 +105,7 @@ class _Task:
 
 
 @dataclass
-class _Look(_Task):
+class _Look(ChunkTask):
     """The first pass."""
 
     def __call__(self, number, X, y, sample_weight):
@@ -129,7 +129,7 @@ class _Look(_Task):
 
 
 @dataclass
-class _Search(_Task):
+class _Search(ChunkTask):
     """A later pass, for medians."""
 
     # (n_classes,): place of each class among those that have weight; -1 for the others.

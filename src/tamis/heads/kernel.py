@@ -14,16 +14,16 @@ Shapes: K (n, m), A (m, C).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
-from tamis.heads.head import KernelHead, standardize
+from tamis.heads.head import KernelHead, Standardization, standardize
 
-__all__ = ["decide_kernels", "fit_kernel"]
+__all__ = ["decide_kernels", "fit_kernel", "kernel_sums", "solve_kernel"]
 
 # Rows whose kernel is held in memory at a time.
 _BLOCK = 20_000
@@ -44,40 +44,64 @@ def fit_kernel(
     serve as landmarks. Returns `heads`: in the order of `settings`.
     """
     standardization = standardize(X, weights)
-    Z = standardization(X)
-    chosen = Z[landmarks]
+    chosen = standardization(X[landmarks])
+    gammas = {width: width / max(X.shape[1], 1) for width, _ in settings}
+    start = np.zeros((len(chosen), len(chosen))), np.zeros((len(chosen), n_classes))
+    sums: dict[float, tuple[NDArray, NDArray]] = dict.fromkeys(gammas, start)
+    for first in range(0, X.shape[0], _BLOCK):
+        rows = slice(first, first + _BLOCK)
+        Z, of_rows = standardization(X[rows]), (codes[rows], weights[rows])
+        for width, found in kernel_sums(Z, *of_rows, n_classes, chosen, gammas).items():
+            sums[width] = sums[width][0] + found[0], sums[width][1] + found[1]
+    return [
+        solve_kernel(*sums[width], standardization, chosen, gammas[width], ridge)
+        for width, ridge in settings
+    ]
+
+
+def kernel_sums(
+    Z: NDArray,
+    codes: NDArray,
+    weights: NDArray,
+    n_classes: int,
+    landmarks: NDArray,
+    gammas: Mapping[float, float],
+) -> dict[float, tuple[NDArray, NDArray]]:
+    """Gram matrix of the kernel, and its products with the targets, over some rows.
+
+    `Z` (n_rows, n_features), `landmarks` (n_landmarks, n_features): standardised; `gammas`: for
+    each width. Returns, for each width, `gram` (n_landmarks, n_landmarks), `product` (n_landmarks,
+    n_classes).
+    """
     # Both sides times the root of the weight: BLAS computes half of the Gram matrix of one array.
     root = np.sqrt(weights)[:, None]
-    targets = np.full((X.shape[0], n_classes), -1.0 / n_classes)
-    targets[np.arange(X.shape[0]), codes] += 1.0
+    targets = np.full((codes.size, n_classes), -1.0 / n_classes)
+    targets[np.arange(codes.size), codes] += 1.0
     targets *= root
-    gammas = {width: width / max(X.shape[1], 1) for width, _ in settings}
-    grams = {width: np.zeros((len(chosen), len(chosen))) for width in gammas}
-    products = {width: np.zeros((len(chosen), n_classes)) for width in gammas}
-    for start in range(0, X.shape[0], _BLOCK):
-        rows = slice(start, start + _BLOCK)
-        distances = cdist(Z[rows], chosen, "sqeuclidean")
-        for width, gamma in gammas.items():
-            kernel = -gamma * distances
-            np.exp(kernel, out=kernel)
-            kernel *= root[rows]
-            grams[width] += kernel.T @ kernel
-            products[width] += kernel.T @ targets[rows]
-    between = cdist(chosen, chosen, "sqeuclidean")
-    heads: list[KernelHead | None] = [None] * len(settings)
+    distances = cdist(Z, landmarks, "sqeuclidean")
+    sums = {}
     for width, gamma in gammas.items():
-        gram, product = grams[width], products[width]
-        among = np.exp(-gamma * between)
-        for place, (other, ridge) in enumerate(settings):
-            if other == width:
-                system = gram + ridge * among
-                system.flat[:: len(gram) + 1] += 1e-7 * (ridge + gram.trace() / len(gram))
-                factor = cho_factor(system, overwrite_a=True, check_finite=False)
-                coef = cho_solve(factor, product, check_finite=False)
-                heads[place] = KernelHead(
-                    standardization.center, standardization.scale, chosen, gamma, coef
-                )
-    return [head for head in heads if head is not None]
+        kernel = -gamma * distances
+        np.exp(kernel, out=kernel)
+        kernel *= root
+        sums[width] = kernel.T @ kernel, kernel.T @ targets
+    return sums
+
+
+def solve_kernel(
+    gram: NDArray,
+    product: NDArray,
+    standardization: Standardization,
+    landmarks: NDArray,
+    gamma: float,
+    ridge: float,
+) -> KernelHead:
+    """The head whose sums over all rows are known; `landmarks` are standardised."""
+    system = gram + ridge * np.exp(-gamma * cdist(landmarks, landmarks, "sqeuclidean"))
+    system.flat[:: len(gram) + 1] += 1e-7 * (ridge + gram.trace() / len(gram))
+    factor = cho_factor(system, overwrite_a=True, check_finite=False)
+    coef = cho_solve(factor, product, check_finite=False)
+    return KernelHead(standardization.center, standardization.scale, landmarks, gamma, coef)
 
 
 def decide_kernels(heads: Sequence[KernelHead], X: NDArray) -> list[NDArray[np.float64]]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from tamis.heads.head import LinearHead, row_blocks, standardize
 
-__all__ = ["fit_lda"]
+__all__ = ["discriminate", "fit_lda", "scatter", "shrink"]
 
 
 def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, priors: NDArray) -> LinearHead:
@@ -34,57 +34,85 @@ def fit_lda(X: NDArray, codes: NDArray, weights: NDArray, priors: NDArray) -> Li
     weights. `priors` (n_classes,): probabilities of the classes.
     """
     n_features, n_classes = X.shape[1], priors.size
-    unit_of = standardize(X, weights).scale
-    covariance = np.zeros((n_features, n_features))
+    unit = standardize(X, weights).scale
     means = np.zeros((n_classes, n_features))
+    covariances = np.zeros((n_classes, n_features, n_features))
     sizes = np.bincount(codes, weights=weights, minlength=n_classes)
-    seen = np.zeros(n_classes, dtype=bool)
-    for c in range(n_classes):
+    for c in np.flatnonzero(sizes > 0):
         rows = np.flatnonzero((codes == c) & (weights > 0))
-        seen[c] = rows.size > 0
-        if seen[c]:
-            means[c], of_class = _shrunk_covariance(X, rows, weights, unit_of)
-            covariance += priors[c] * of_class
-    covariance /= priors[seen].sum()
+        means[c], covariances[c] = _shrunk_covariance(X, rows, weights, unit)
+    return discriminate(means, covariances, sizes, priors, unit)
+
+
+def discriminate(
+    means: NDArray, covariances: NDArray, sizes: NDArray, priors: NDArray, unit: NDArray
+) -> LinearHead:
+    """Linear discriminants of classes whose means and shrunk covariances are known.
+
+    `means` (n_classes, n_features), `covariances` (n_classes, n_features, n_features): in units of
+    `unit` (n_features,); `sizes` (n_classes,): sums of the sample weights; 0 for a class that gets
+    decisions of minus infinity; `priors` (n_classes,).
+    """
+    seen, n_features = sizes > 0, unit.size
+    covariance = np.tensordot(priors[seen], covariances[seen], 1) / priors[seen].sum()
     center = means[seen].mean(axis=0)
     shares = priors[seen] / (priors[seen].sum() * np.maximum(sizes[seen], 1.0))
     variance = np.maximum(covariance.diagonal(), shares @ (means[seen] - center) ** 2)
     covariance[np.diag_indices(n_features)] = variance
     scale = np.sqrt(covariance.diagonal())
     scale[scale == 0] = 1.0
-    unit = covariance / np.outer(scale, scale)
+    scaled = covariance / np.outer(scale, scale)
     # A constant feature must not divide by zero.
-    unit[np.diag_indices(n_features)] += 1e-9
-    coef = np.linalg.solve(unit, ((means - center) / scale).T).T / scale
+    scaled[np.diag_indices(n_features)] += 1e-9
+    coef = np.linalg.solve(scaled, ((means - center) / scale).T).T / scale
     intercept = -0.5 * np.einsum("ck,ck->c", coef, means - center) - coef @ center
     with np.errstate(divide="ignore"):
         intercept += np.log(priors)
     intercept[~seen] = -np.inf
     coef[~seen] = 0.0
-    return LinearHead(coef / unit_of, intercept)
+    return LinearHead(coef / unit, intercept)
 
 
-def _shrunk_covariance(X, rows, weights, unit_of):
+def _shrunk_covariance(X, rows, weights, unit):
     """Mean and covariance of one class's rows, in the given units."""
 
     def blocks():
         for some in row_blocks(rows.size, X.shape[1]):
-            yield X[rows[some]] / unit_of, weights[rows[some]]
+            yield X[rows[some]] / unit, weights[rows[some]]
 
     total, k = weights[rows].sum(), X.shape[1]
     mean = sum(w @ part for part, w in blocks()) / total
     deviation = np.sqrt(sum(w @ (part - mean) ** 2 for part, w in blocks()) / total)
     # The mean of equal values is rounded, so their deviation may not be 0.
     deviation[deviation <= 1e-12 * np.abs(mean)] = 1.0
-    if k == 0:
-        return mean, np.empty((0, 0))
     sample, fourth = np.zeros((k, k)), 0.0
     for part, w in blocks():
-        part -= mean
-        part /= deviation
-        sample += (part * w[:, None]).T @ part
-        fourth += w @ (part**2).sum(axis=1) ** 2
-    sample /= total
+        of_block = scatter(part, w, mean, deviation)
+        sample += of_block[0]
+        fourth += of_block[1]
+    return mean, shrink(sample, fourth, total, deviation)
+
+
+def scatter(
+    X: NDArray, weights: NDArray, mean: NDArray, deviation: NDArray
+) -> tuple[NDArray[np.float64], float]:
+    """Sums over rows of one class: products of standardised features, and fourth powers."""
+    Z = (X - mean) / deviation
+    return (Z * weights[:, None]).T @ Z, float(weights @ (Z**2).sum(axis=1) ** 2)
+
+
+def shrink(
+    sample: NDArray, fourth: float, total: float, deviation: NDArray
+) -> NDArray[np.float64]:
+    """Covariance of a class, shrunk by the formula of Ledoit and Wolf, from sums over its rows.
+
+    `sample` (n_features, n_features), `fourth`: from `scatter`; `total`: weight of the rows;
+    `deviation` (n_features,): units of `sample`.
+    """
+    k = deviation.size
+    if k == 0:
+        return np.empty((0, 0))
+    sample = sample / total
     level = np.trace(sample) / k
     square = (sample**2).sum()
     distance = (square - 2 * level * np.trace(sample) + k * level**2) / k
@@ -93,4 +121,4 @@ def _shrunk_covariance(X, rows, weights, unit_of):
     shrinkage = 0.0 if noise == 0 else noise / distance
     shrunk = (1 - shrinkage) * sample
     shrunk[np.diag_indices(k)] += shrinkage * level
-    return mean, shrunk * np.outer(deviation, deviation)
+    return shrunk * np.outer(deviation, deviation)

@@ -111,13 +111,16 @@ class FittedPanel(
             weights = np.ones(X.shape[0])
         else:
             require_class_weights(self.classes_, codes, weights)
-        used = X if weights.all() else X[weights > 0]
-        if not (used.max(axis=0) != used.min(axis=0)).sum():
+        self._require_variation(X if weights.all() else X[weights > 0])
+        return X, codes, weights
+
+    def _require_variation(self, X):
+        """Raise an error for data whose columns are all constant."""
+        if not (X.max(axis=0) != X.min(axis=0)).sum():
             raise ValueError(
                 f"No feature varies: each of the {X.shape[1]} columns of X has the same value in "
                 "all rows. At least one must differ between rows."
             )
-        return X, codes, weights
 
     def _make_choices(self):
         """Groups, kept features, costs and limits, from the parameters."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from tamis._base import resolve_n_features, steps, with_callbacks
+from tamis._passes import LocalChunks
 from tamis.panel._fitted import FittedPanel
+from tamis.panel.chunks import train_passes
 from tamis.panel.forward import keys_of
 from tamis.panel.judging import choose_selection, judge_selections
 from tamis.panel.outer import check_groups, choose_heads, fit_fold, outer_splits
@@ -224,6 +226,51 @@ default="auto"
         self._take_over(path.model(0))
         return self
 
+    def fit_chunks(
+        self,
+        chunks: Iterable[tuple] | Callable[[], Iterable[tuple]],
+        classes: ArrayLike | None = None,
+        *,
+        max_bytes: float = 2e8,
+    ) -> PanelClassifier:
+        """Train on chunks of rows, of which only one is in memory at a time.
+
+        The features are screened by their gains in all rows, and the head is fitted on all rows.
+        A sample of at most 10,000 distinct rows, which are drawn by what they hold, chooses the
+        features, the head and its temperature, as `fit` does with more than 10,000 rows. It does
+        not depend on the chunks. If there are no more distinct rows, the result is that of `fit`.
+
+        Parameters
+        ----------
+        chunks : iterable of tuples (X, y) or (X, y, sample_weight), or callable
+            Chunks of rows as `fit` takes them, dense or sparse. A callable returns such an
+            iterable. The chunks are read several times, so an iterator that can be read only once
+            is not enough.
+        classes : array-like of shape (n_classes,), default=None
+            All classes; None: those that occur.
+        max_bytes : float, default=2e8
+            Memory for the sample, and for the selected columns of all rows. If these do not fit,
+            the head is fitted in several passes over the chunks: one or two for a linear
+            discriminant or a kernel, about five for a ridge-logistic head.
+
+        Returns
+        -------
+        self : PanelClassifier
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_breast_cancer
+        >>> from tamis import PanelClassifier
+        >>> X, y = load_breast_cancer(return_X_y=True)
+        >>> parts = [slice(start, start + 100) for start in range(0, 569, 100)]
+        >>> chunks = [(X[rows], y[rows]) for rows in parts]
+        >>> model = PanelClassifier(3).fit_chunks(chunks)
+        >>> model.get_support(indices=True).tolist()
+        [20, 21, 27]
+        """
+        train_passes(self, LocalChunks(chunks, is_read_again=True), classes, max_bytes)
+        return self
+
     def fit_path(
         self,
         X: ArrayLike,
@@ -306,11 +353,27 @@ default="auto"
 
     def _make_paths(self, heads, X, codes, weights, levels, classes, choices, groups, keys=None):
         """One path per head, all of them from the same selection and the same outer folds."""
+        X, keys, selection, settings, chosen = self._choose_in_folds(
+            heads, X, codes, weights, levels, len(classes), choices, groups, keys
+        )
+        trained = [copy.copy(self) for _ in heads]
+        for estimator, head in zip(trained, heads, strict=True):
+            estimator.head = head
+        return make_paths(
+            trained, X, codes, weights, levels, classes, selection, settings, chosen, groups, keys
+        )
+
+    def _choose_in_folds(
+        self, heads, X, codes, weights, levels, n_classes, choices, groups, keys=None
+    ):
+        """Data as they are stored, keys; the selection; settings, and those chosen, of each head.
+
+        Heads and selections are judged in the same outer folds.
+        """
         X, selection = store(X), self._make_selection(choices)
         keys = keys_of(X, weights) if keys is None else keys
         settings = [self._settings(head, X, selection, levels) for head in heads]
         every = [setting for some in settings for setting in some]
-        n_classes = len(classes)
         most = max(MOST_ROWS, _ROWS_PER_FEATURE * int(levels.max(initial=0)))
         splits = outer_splits(self.cv, X, codes, weights, groups, selection.seed, most, keys)
         data = (X, codes, weights, n_classes)
@@ -340,12 +403,7 @@ default="auto"
                 strict=True,
             )
         ]
-        trained = [copy.copy(self) for _ in heads]
-        for estimator, head in zip(trained, heads, strict=True):
-            estimator.head = head
-        return make_paths(
-            trained, X, codes, weights, levels, classes, selection, settings, chosen, groups, keys
-        )
+        return X, keys, selection, settings, chosen
 
     def _with_size(self, k):
         return make_classifier(self, k)

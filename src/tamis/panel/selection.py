@@ -25,6 +25,7 @@ from tamis.panel.l1_path import follow_path
 from tamis.paths.row_keys import row_keys
 
 if TYPE_CHECKING:
+    from tamis.centers import SparseCenterClassifier
     from tamis.panel.proof.prove import Proof
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "SELECTIONS",
     "ChosenPanels",
     "Selection",
+    "group_gains",
     "is_rare",
     "keeps_sparse",
     "store",
@@ -72,6 +74,7 @@ class Selection:
     class_weight: str | NDArray | None  # (n_classes,) or None
     seed: int
     max_seconds: float | None = 10.0  # of each search for the best panel; None: no limit
+    gains: list[NDArray] | None = None  # of the groups in all rows, if there are more elsewhere
 
     def candidates(self, X: Matrix) -> list[Selection]:
         """The selections between which "auto" chooses, that which stands first; else itself.
@@ -236,23 +239,13 @@ class Selection:
 
     def _gains(self, X, codes, weights):
         """Gain of each group; with more than two classes also the share of each class in it."""
+        if self.gains is not None:
+            return self.gains
         from tamis.centers import SparseCenterClassifier  # here: predictions need no selection
 
         metric = "l1" if self.kind == "medians" else "l2"
         model = SparseCenterClassifier(metric=metric).fit_path(X, codes, 1, weights).model(0)
-        gains = [model.gains_]
-        if self.kind == "forward" and len(model.classes_) > 2:
-            shares = ((model.class_centers_ - model.common_center_) / model.scale_) ** 2
-            # A gain within rounding error of zero is zero; so are its shares.
-            gains += list(np.where(model.gains_ > 0, shares, 0.0))
-        return [
-            np.bincount(
-                self.choices.group_of,
-                weights=np.where(np.isfinite(g), g, 0.0),
-                minlength=self.choices.kept.size,
-            )
-            for g in gains
-        ]
+        return group_gains(model, self.choices, self.kind == "forward")
 
     def _along_the_path(self, X, codes, weights, n_steps):
         from tamis.primal_dual import PrimalDualClassifier
@@ -287,6 +280,19 @@ class Selection:
                     fitting.append(g)
             order = np.array(fitting, dtype=np.int64)
         return order[:n_steps]
+
+
+def group_gains(
+    model: SparseCenterClassifier, choices: Choices, with_shares: bool
+) -> list[NDArray[np.float64]]:
+    """Gain of each group in fitted centers; if wanted, also the share of each class in it."""
+    gains = [model.gains_]
+    if with_shares and len(model.classes_) > 2:
+        shares = ((model.class_centers_ - model.common_center_) / model.scale_) ** 2
+        # A gain within rounding error of zero is zero; so are its shares.
+        gains += list(np.where(model.gains_ > 0, shares, 0.0))
+    size, finite = choices.kept.size, [np.where(np.isfinite(g), g, 0.0) for g in gains]
+    return [np.bincount(choices.group_of, g, size).astype(np.float64, copy=False) for g in finite]
 
 
 def is_rare(X: Matrix) -> bool:

@@ -5,7 +5,10 @@ of its values' numbers. Then the cost of a sparse row is that of its stored valu
 of the columns is a subtraction, and equal rows are found by sorting n integers.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +16,7 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse
 
-__all__ = ["bits_of", "hash_rows", "mix", "stored_numbers", "sum_numbers"]
+__all__ = ["Sketch", "bits_of", "hash_rows", "mix", "stored_numbers", "sum_numbers"]
 
 # Values that get their numbers at once.
 _BLOCK_VALUES = 1_000_000
@@ -79,3 +82,41 @@ def mix(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
         bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return bits ^ (bits >> np.uint64(31))
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The smallest distinct numbers, and how often each occurred."""
+
+    size: int  # how many are kept
+    # Ascending.
+    numbers: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
+    # How often each occurred.
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def add(self, numbers: NDArray[np.uint64]) -> Sketch:
+        """With more numbers."""
+        found, counts = np.unique(numbers, return_counts=True)
+        return self.merge(Sketch(self.size, found[: self.size], counts[: self.size]))
+
+    def merge(self, other: Sketch) -> Sketch:
+        """Of the numbers of both."""
+        both = np.concatenate([self.numbers, other.numbers])
+        found, place = np.unique(both, return_inverse=True)
+        counts = np.bincount(place, np.concatenate([self.counts, other.counts]), found.size)
+        counts = counts.astype(np.int64)
+        return Sketch(self.size, found[: self.size], counts[: self.size])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no number was dropped."""
+        return self.numbers.size < self.size
+
+    def n_distinct(self) -> float:
+        """Number of distinct numbers: exact while all of them are kept, else an estimate.
+
+        The k-th smallest of n random numbers between 0 and 1 is about k / n.
+        """
+        if self.is_complete:
+            return float(self.numbers.size)
+        return (self.size - 1) / (float(self.numbers[-1]) / 2.0**64)

@@ -10,7 +10,7 @@ from os import PathLike
 from numpy.typing import NDArray
 
 from tamis.comparison.running.store import Store
-from tamis.tables.formats.sampling import Sketch
+from tamis.paths.hashing import Sketch
 from tamis.tables.formats.table_file import as_text, from_text
 from tamis.tables.preparing.streamed_preparation import ColumnSurvey
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import WeightSummary
-from tamis.paths.hashing import mix
+from tamis.paths.hashing import Sketch, mix
 from tamis.tables.columns.coded import Coded
 from tamis.tables.columns.missing import MissingWords
 from tamis.tables.columns.sample_weights import numbers, summarise_weights
@@ -54,44 +54,6 @@ def hash_words(column: Coded, seed: int = 0) -> NDArray[np.uint64]:
         for word in column.words
     ]
     return np.array([*hashes, 0], dtype=np.uint64)[column.codes]
-
-
-@dataclass(frozen=True)
-class Sketch:
-    """The smallest distinct numbers, and how often each occurred."""
-
-    size: int  # how many are kept
-    # Ascending.
-    numbers: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
-    # How often each occurred.
-    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-
-    def add(self, numbers: NDArray[np.uint64]) -> Sketch:
-        """With more numbers."""
-        found, counts = np.unique(numbers, return_counts=True)
-        return self.merge(Sketch(self.size, found[: self.size], counts[: self.size]))
-
-    def merge(self, other: Sketch) -> Sketch:
-        """Of the numbers of both."""
-        both = np.concatenate([self.numbers, other.numbers])
-        found, place = np.unique(both, return_inverse=True)
-        counts = np.bincount(place, np.concatenate([self.counts, other.counts]), found.size)
-        counts = counts.astype(np.int64)
-        return Sketch(self.size, found[: self.size], counts[: self.size])
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no number was dropped."""
-        return self.numbers.size < self.size
-
-    def n_distinct(self) -> float:
-        """Number of distinct numbers: exact while all of them are kept, else an estimate.
-
-        The k-th smallest of n random numbers between 0 and 1 is about k / n.
-        """
-        if self.is_complete:
-            return float(self.numbers.size)
-        return (self.size - 1) / (float(self.numbers[-1]) / 2.0**64)
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
-from tamis.paths.hashing import hash_rows
+from tamis.paths.hashing import Sketch, hash_rows
 from tamis.tables.columns.coded import Coded
 from tamis.tables.columns.missing import MissingWords
 from tamis.tables.columns.table import Columns
-from tamis.tables.formats.sampling import Sketch, hash_words
+from tamis.tables.formats.sampling import hash_words
 from tamis.tables.preparing.layout import make_layout
 from tamis.tables.preparing.preparation import Preparation
 from tamis.tables.preparing.streamed_medians import find_medians, first_brackets
