@@ -14,6 +14,8 @@ from tamis.comparison.options import Options
 from tamis.comparison.stream_decision import Decision, decide
 from tamis.comparison.streaming.streamed import open_stream
 from tamis.models.saving import save_model
+from tamis.panel.forward import dense_columns
+from tamis.panel.settings import Setting, fit_settings
 from tamis.tables import InputError, read_table
 from tamis.tables.reading import row_stream
 
@@ -133,6 +135,48 @@ def test_centers_are_those_of_all_rows(data, kind, method):
     assert metrics["streaming"]["parts"]["final model"].startswith("streamed: all")
 
 
+@pytest.mark.parametrize("kind", ["text", "weights"])
+def test_the_head_of_a_panel_is_that_of_all_rows(data, kind):
+    reading = READING | KINDS[kind]
+    options = make_options("panel", vectorizer="tfidf" if kind == "text" else "counts")
+    comparison = stream(data, reading, options)
+    choice = comparison.find("panel", 3)
+    streamed, records, metrics = comparison.fitted(choice)
+    final = metrics["streaming"]["parts"]["final model"]
+    assert final.startswith("streamed: all") and final.endswith("the sample chose the features")
+    problem = compare_table(read_table(data, **reading), options, n_jobs=1).problem
+    part = problem.train_part(np.arange(problem.n_rows), problem.codes, 0)
+    features = np.sort([problem.names.index(record["feature"]) for record in records])
+    columns = np.flatnonzero(np.isin(part.feature_of, features))
+    weights = np.ones(problem.n_rows) if part.weights is None else part.weights
+    panel = streamed.estimator
+    setting = Setting(panel.head_, tuple(panel._head_state["values"]))
+    (head,) = fit_settings(
+        dense_columns(part.X, columns), part.codes, weights, 2, [setting], "balanced", 0
+    )
+    assert_allclose(panel._head_state["coef"], head.coef, rtol=1e-7)
+    assert_allclose(panel._head_state["intercept"], head.intercept, rtol=1e-7)
+    of_sample = fit_final(comparison, choice)[0].estimator
+    assert panel.temperature_ == of_sample.temperature_
+    assert np.abs(of_sample._head_state["coef"] / head.coef - 1).min() > 1e-3
+
+
+@pytest.mark.filterwarnings("ignore:.*too few.*")
+def test_bumps_of_a_panel_stay_those_of_the_sample(data):
+    comparison = stream(data, READING, make_options("panel-kernel"))
+    choice = comparison.find("panel-kernel", 3)
+    one, other = comparison.fitted(choice)[0], fit_final(comparison, choice)[0]
+    one, other = one.estimator._head_state, other.estimator._head_state
+    assert one["landmarks"].shape == other["landmarks"].shape
+    # In their own units, which are the features' deviations in all rows.
+    assert_allclose(
+        one["landmarks"] * one["scale"] + one["center"],
+        other["landmarks"] * other["scale"] + other["center"],
+        atol=1e-9,
+    )
+    assert np.abs(one["coef"] - other["coef"]).max() > 1e-3
+
+
 def test_the_score_outside_the_sample_is_that_of_its_rows(data):
     options = make_options("centers")
     comparison = stream(data, READING, options)
@@ -217,8 +261,9 @@ class Killed(BaseException):
     """The process is killed."""
 
 
-def test_a_killed_run_resumes_without_repeating_passes(data, tmp_path):
-    options = make_options("medians")
+@pytest.mark.parametrize("method", ["medians", "panel"])
+def test_a_killed_run_resumes_without_repeating_passes(data, method, tmp_path):
+    options = make_options(method)
     expected = stream(data, READING, options, tmp_path / "undisturbed")
     save_model(expected.table_model(expected.choice), tmp_path / "expected.json")
     said = []

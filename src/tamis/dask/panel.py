@@ -26,8 +26,8 @@ class DaskPanelClassifier(DaskClassifier[PanelClassifier]):
 
     Parameters
     ----------
-    n_features_to_select, selection, head, alpha, n_screened, feature_groups, max_per_group, keep, \
-feature_costs, class_weight, cv, max_seconds, random_state
+    n_features_to_select, selection, head, alpha, n_screened, feature_groups, max_per_group, \
+keep, feature_costs, class_weight, cv, max_seconds, random_state
         As for `PanelClassifier`.
     max_bytes : float, default=2e8
         Memory here for the sample and for the selected columns of all rows; with

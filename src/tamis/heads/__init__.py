@@ -1,6 +1,6 @@
 """Heads: small classifiers of the features that a selection has left."""
 
-from tamis.heads.head import Head, KernelHead, LinearHead
+from tamis.heads.head import Head, KernelHead, LinearHead, head_of
 from tamis.heads.kernel import decide_kernels, fit_kernel
 from tamis.heads.lda import fit_lda
 from tamis.heads.logistic import fit_logistic
@@ -15,4 +15,5 @@ __all__ = [
     "fit_lda",
     "fit_logistic",
     "fit_sparse_logistic",
+    "head_of",
 ]

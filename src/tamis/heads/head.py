@@ -7,6 +7,7 @@ the selected features in their own units, decisions (n, C).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,15 @@ from scipy.spatial.distance import cdist
 
 from tamis._array import Matrix, to_dense
 
-__all__ = ["Head", "KernelHead", "LinearHead", "Standardization", "row_blocks", "standardize"]
+__all__ = [
+    "Head",
+    "KernelHead",
+    "LinearHead",
+    "Standardization",
+    "head_of",
+    "row_blocks",
+    "standardize",
+]
 
 # Values of a block of rows.
 _BLOCK_VALUES = 1_000_000
@@ -90,3 +99,13 @@ class KernelHead(Head):
     def distances(self, X: Matrix) -> NDArray[np.float64]:
         """Squared distances to the landmarks, of shape (n_rows, n_landmarks)."""
         return cdist((to_dense(X) - self.center) / self.scale, self.landmarks, "sqeuclidean")
+
+
+def head_of(arrays: Mapping[str, NDArray]) -> Head:
+    """The head with these fields."""
+    if "landmarks" in arrays:
+        return KernelHead(
+            **{name: arrays[name] for name in arrays if name != "width"},
+            width=float(arrays["width"]),
+        )
+    return LinearHead(**arrays)

@@ -29,7 +29,7 @@ from tamis._base import (
     validate,
 )
 from tamis.centers.groups import make_groups
-from tamis.heads import Head, KernelHead, LinearHead
+from tamis.heads import Head, LinearHead, head_of
 from tamis.panel.forward import Choices, decide
 from tamis.panel.importances import measure_importances
 from tamis.panel.record import read_record, write_record
@@ -196,10 +196,15 @@ class FittedPanel(
         self.n_features_ = int(columns.size)
         self.head_ = setting.head
         self.temperature_ = float(temperature)
+        self._head_state = {"values": np.asarray(setting.values, dtype=np.float64)}
+        self._keep_head(head, X, weights)
+
+    def _keep_head(self, head, X, weights):
+        """Keep a head of the setting, and what the features matter in these rows."""
         # In C order, as after reading a file, so that the decisions have the same bits.
-        self._head_state = {name: np.array(value, order="C") for name, value in vars(head).items()}
-        self._head_state["values"] = np.asarray(setting.values, dtype=np.float64)
-        share = weights / weights.sum()
+        state = {name: np.array(value, order="C") for name, value in vars(head).items()}
+        self._head_state = {**state, "values": self._head_state["values"]}
+        columns, share = np.flatnonzero(self.support_), weights / weights.sum()
         self._means, importances = measure_importances(head, X, columns, share)
         self._importance = importances / self.temperature_
 
@@ -220,10 +225,7 @@ class FittedPanel(
 
     @property
     def _head(self) -> Head:
-        state = {k: v for k, v in self._head_state.items() if k != "values"}
-        if "landmarks" in state:
-            return KernelHead(**{**state, "width": float(state["width"])})
-        return LinearHead(**state)
+        return head_of({k: v for k, v in self._head_state.items() if k != "values"})
 
     def _check_X(self, X):
         check_is_fitted(self, "support_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -86,6 +87,31 @@ class PanelPath(Path):
         for row, i in enumerate(chosen):
             out[row] = decide(self._heads[i], X, self._columns[i]) / self._temperatures[i]
         return out
+
+    def with_head(
+        self, level: int, head: Head, X: Matrix, weights: NDArray[np.float64]
+    ) -> PanelPath:
+        """The path with another head of the same kind at one place.
+
+        `X` (n_rows, n_columns), `weights` (n_rows,): some rows, which say how much the features
+        matter.
+        """
+        model = self.model(level)
+        model._keep_head(head, X, weights)
+        heads = [*self._heads[:level], head, *self._heads[level + 1 :]]
+
+        def build(place):
+            return copy.copy(model) if place == level else self._build(place)
+
+        return PanelPath(
+            self.levels,
+            self.classes,
+            self.n_features,
+            self._columns,
+            heads,
+            self._temperatures,
+            build,
+        )
 
     def model(self, level: int) -> PanelClassifier:
         """The fitted `PanelClassifier` at one place of the path; nothing is trained again."""

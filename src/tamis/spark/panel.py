@@ -28,8 +28,8 @@ class SparkPanelClassifier(SparkClassifier[PanelClassifier]):
 
     Parameters
     ----------
-    n_features_to_select, selection, head, alpha, n_screened, feature_groups, max_per_group, keep, \
-feature_costs, class_weight, cv, max_seconds, random_state
+    n_features_to_select, selection, head, alpha, n_screened, feature_groups, max_per_group, \
+keep, feature_costs, class_weight, cv, max_seconds, random_state
         As for `PanelClassifier`.
     features : str or list of str, default="features"
         A column of ML vectors (sparse ones stay sparse) or of arrays of numbers; or columns of

@@ -16,12 +16,12 @@ from tamis._array import take_columns
 from tamis._base import decided, require_class_weights
 from tamis.centers import SparseCenterClassifier
 from tamis.centers.classifier import make_path
-from tamis.centers.path import check_levels
 from tamis.comparison.methods.center_arrays import read_fitted, write_fitted
 from tamis.comparison.methods.method import (
     MANY_ROWS,
     Method,
     RankingMethod,
+    StreamingMethod,
     Trained,
     count_levels,
     dense,
@@ -37,15 +37,16 @@ __all__ = ["METHODS", "Method", "Trained"]
 _LANDMARK_FEATURES = 128
 _ASKED_FEATURES = 60
 _PRIMAL_DUAL_FEATURES = 500
+# Largest memory for counts of digits, with medians of chunks.
+_COUNT_BYTES = 2e8
 # Weight of kept features in the ball: a tenth of the others'.
 _KEPT_WEIGHT = 10.0
 
 
-class Centers(RankingMethod):
+class Centers(RankingMethod, StreamingMethod):
     """Sparse centers: the k features of largest gain, every k from one sort."""
 
     takes_weights = True
-    streams = True
     size_varies = False
     is_readable = True
     ranks = "one by one"
@@ -74,24 +75,20 @@ class Centers(RankingMethod):
             keep=kept.tolist() if kept.size else None,
         )
 
-    def fit_chunks(self, part, chunks, max_bytes):
-        """Train on chunks of other rows with the columns of a part.
+    def fit_chunks(self, trained, level, whole):
+        """Centers and gains of all rows, which give the features of every level anew."""
+        classes, most = np.arange(trained.part.known.size), min(_COUNT_BYTES, whole.max_bytes)
+        estimator = self._estimator(trained.part)
+        return write_fitted(estimator.fit_chunks(whole.chunks, classes, max_bytes=most))
 
-        `chunks`: starts a pass over tuples (X, codes, weights); `max_bytes`: memory for counts of
-        digits, with medians. Returns `arrays`: the fitted state, for `path_of`.
-        """
-        classes = np.arange(part.known.size)
-        estimator = self._estimator(part).fit_chunks(chunks, classes, max_bytes=max_bytes)
-        return write_fitted(estimator)
-
-    def path_of(self, arrays, part, levels):
-        """The path of what `fit_chunks` returned, as `train` returns it."""
-        estimator = read_fitted(self._estimator(part), arrays)
-        places = check_levels(levels, estimator._n_choices, many=True)
+    def path_of(self, arrays, trained, level):
+        """The path of these centers."""
+        estimator = read_fitted(self._estimator(trained.part), arrays)
+        levels = trained.path.levels
         path = make_path(
-            estimator, estimator._model, places, estimator.classes_, estimator._n_rows
+            estimator, estimator._model, levels, estimator.classes_, estimator._n_rows
         )
-        return _at_levels(path, part, levels)
+        return Trained(path, trained.part, trained.places)
 
     def gains(self, trained, level):
         """Gains of the selected features."""

@@ -7,7 +7,7 @@ sparsest to the fullest.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,17 @@ from tamis._base import softmax
 from tamis.comparison.problem.problem import Part, Problem
 from tamis.paths.path import Path, Usage
 
-__all__ = ["MANY_ROWS", "Decide", "Method", "RankingMethod", "Trained", "count_levels", "dense"]
+__all__ = [
+    "MANY_ROWS",
+    "Decide",
+    "Method",
+    "RankingMethod",
+    "StreamingMethod",
+    "Trained",
+    "WholeTable",
+    "count_levels",
+    "dense",
+]
 
 #: Decisions of all classes for rows of all columns.
 Decide = Callable[[Matrix], NDArray]
@@ -77,8 +87,8 @@ class Method(ABC):
     only compared, and not recommended. `is_sparse_baseline`: whether it is a baseline that may be
     recommended. `asks`: whether each sample is asked for its own features.
     `takes_weights`: whether a sample weight of 2 is exactly equivalent to repeating the row.
-    `has_medians`: whether its class centers are medians. `streams`: whether it can be trained on
-    chunks of rows (`fit_chunks`). `metric`: whether features are compared by means or by medians.
+    `has_medians`: whether its class centers are medians. `metric`: whether features are compared
+    by means or by medians.
     `level_name`: what a level is. `importance_name`: which of
     `tamis.comparison.fitted.importance.IMPORTANCES` its `gains` are. `size_varies`: whether the
     number of features of a level depends on the rows, so that it must be trained on all rows to
@@ -96,7 +106,6 @@ class Method(ABC):
     asks = False
     takes_weights = False
     has_medians = False
-    streams = False
     metric = "l2"
     level_name = "features"
     importance_name = "explained_spread"
@@ -147,6 +156,40 @@ class RankingMethod(Method):
     @abstractmethod
     def refit(self, trained: Trained, level: int, part: Part, columns: NDArray) -> Decide:
         """Train the model of a level on other rows and columns, without choosing anything."""
+
+
+@dataclass(frozen=True)
+class WholeTable:
+    """All rows of a table, of which some have chosen a model.
+
+    `chunks`: starts a pass over tuples (X, codes, weights), with the columns of the part.
+    """
+
+    chunks: Callable[[], Iterator[tuple]]
+    n_rows: int
+    class_weights: NDArray  # (n_classes,): sums of the weights of the rows; without, their number
+    max_bytes: float  # memory for training, besides a chunk
+
+
+class StreamingMethod(Method):
+    """A method that can train a model on chunks of rows; `trained` is its path on some of them.
+
+    `keeps_features`: whether the features stay those that some of the rows have chosen.
+    """
+
+    keeps_features = False
+
+    @abstractmethod
+    def fit_chunks(self, trained: Trained, level: int, whole: WholeTable) -> dict[str, NDArray]:
+        """Train the model of a level on all rows: arrays for a file, which `path_of` reads."""
+
+    @abstractmethod
+    def path_of(self, arrays: dict[str, NDArray], trained: Trained, level: int) -> Trained:
+        """A path like `trained`, in which the model of a level is that of all rows."""
+
+    def identify(self, trained: Trained, level: int) -> tuple[NDArray, ...]:
+        """What `fit_chunks` depends on, besides the rows and the columns of the part."""
+        return ()
 
 
 def count_levels(n_features, limit, n_rows=0):

@@ -7,24 +7,32 @@ the folds inside each fold; the rule of the comparison chooses between them like
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import require_class_weights
+from tamis._passes import LocalChunks
+from tamis.centers import SparseCenterClassifier
 from tamis.comparison.methods.method import (
     MANY_ROWS,
     Decide,
     Method,
     RankingMethod,
+    StreamingMethod,
     Trained,
+    WholeTable,
     count_levels,
 )
 from tamis.comparison.problem.problem import Part, Problem
+from tamis.heads import head_of
 from tamis.panel import PanelClassifier
+from tamis.panel.chunks import AllRows, ChunkReader
 from tamis.panel.forward import dense_columns, keys_of
 from tamis.panel.outer import outer_splits
+from tamis.panel.path import PanelPath
 from tamis.panel.selection import MOST_ROWS, is_rare, keeps_sparse
 from tamis.panel.settings import Setting, fit_settings
 from tamis.tables.classifying.narrow import narrow_panel
@@ -55,7 +63,7 @@ class PanelModels(Method):
         return columns, narrow_panel(trained.model(level), columns)
 
 
-class PanelMethod(RankingMethod, PanelModels):
+class PanelMethod(RankingMethod, PanelModels, StreamingMethod):
     """Panel: features chosen one after the other by what each adds, and a linear head on them."""
 
     name, title = "panel", "panel, linear head"
@@ -65,6 +73,7 @@ class PanelMethod(RankingMethod, PanelModels):
     takes_weights = True
     size_varies = False
     ranks = "forward"
+    keeps_features = True
 
     def levels(self, problem: Problem, limit: int | None) -> Sequence[float]:
         """Numbers of features, up to 50; of words up to 2,000."""
@@ -103,19 +112,39 @@ class PanelMethod(RankingMethod, PanelModels):
 
     def refit(self, trained: Trained, level: int, part: Part, columns: NDArray) -> Decide:
         """The head of the level, with its setting, on the columns."""
-        model = trained.model(level)
-        setting = Setting(model.head_, tuple(model._head_state["values"].tolist()))
-        weights = np.ones(part.codes.size) if part.weights is None else part.weights
         (head,) = fit_settings(
             dense_columns(part.X, columns),
             part.codes,
-            weights,
+            _weights(part),
             part.known.size,
-            [setting],
+            [_setting(trained.model(level))],
             part.class_weight,
             part.seed,
         )
         return lambda X: head.decisions(dense_columns(X, columns))
+
+    def fit_chunks(self, trained: Trained, level: int, whole: WholeTable) -> dict[str, NDArray]:
+        """The head of the level on the same features; setting and temperature stay."""
+        part, model = trained.part, trained.model(level)
+        read = ChunkReader(SparseCenterClassifier(), np.arange(part.known.size), 1.0)
+        passes = LocalChunks(whole.chunks, is_read_again=True)
+        rows = AllRows(read, passes, whole.n_rows, whole.class_weights, whole.max_bytes)
+        sample = part.X, part.codes, _weights(part)
+        columns, setting = trained.columns_of(level), _setting(model)
+        head = rows.fit_head(sample, columns, setting, part.class_weight, part.seed)
+        return {name: np.asarray(value) for name, value in vars(head).items()}
+
+    def path_of(self, arrays: dict[str, NDArray], trained: Trained, level: int) -> Trained:
+        """The path with this head."""
+        part, place = trained.part, trained.places[level]
+        assert isinstance(trained.path, PanelPath)
+        path = trained.path.with_head(place, head_of(arrays), part.X, _weights(part))
+        return replace(trained, path=path)
+
+    def identify(self, trained: Trained, level: int) -> tuple[NDArray, ...]:
+        """The columns, and the head of the sample."""
+        state = trained.model(level)._head_state
+        return trained.columns_of(level), *state.values()
 
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
         """Four selections (three in folds), with several linear heads at every model size."""
@@ -161,6 +190,14 @@ def forward_features(part: Part, k: int) -> NDArray:
     return np.sort(np.concatenate([np.flatnonzero(part.problem.kept), chosen]))
 
 
+def _setting(model):
+    return Setting(model.head_, tuple(model._head_state["values"].tolist()))
+
+
+def _weights(part):
+    return np.ones(part.codes.size) if part.weights is None else part.weights
+
+
 def _order(part, k, selection):
     return _make_panel(part)._order(
         selection, part.X, part.codes, k, part.weights, part.known.size, part.groups, _keys(part)
@@ -171,8 +208,7 @@ def _keys(part):
     """Keys of the rows of a part, which are found once."""
     keys = vars(part).get("_row_keys")
     if keys is None:
-        weights = np.ones(part.codes.size) if part.weights is None else part.weights
-        keys = vars(part)["_row_keys"] = keys_of(part.X, weights)
+        keys = vars(part)["_row_keys"] = keys_of(part.X, _weights(part))
     return keys
 
 
@@ -190,11 +226,9 @@ def _make_panel(part):
 
 def choose_folds(part: Part) -> int | list[tuple[NDArray, NDArray]]:
     """Outer folds for a panel: three, or all rows where no fold would leave two classes."""
-    weights = np.ones(part.codes.size) if part.weights is None else part.weights
+    given = part.X, part.codes, _weights(part), part.groups, part.seed
     try:
-        outer_splits(
-            _OUTER_FOLDS, part.X, part.codes, weights, part.groups, part.seed, keys=_keys(part)
-        )
+        outer_splits(_OUTER_FOLDS, *given, keys=_keys(part))
     except ValueError:
         rows = np.arange(part.codes.size)
         return [(rows, rows)]

@@ -9,9 +9,10 @@ classes + one chunk + the sample):
 3. the columns of all rows: categories, words, ranges, missing values, copies
    (`tamis.tables.preparing.streamed_preparation`), which give the columns of the matrix, (N, d);
 4. all methods are compared on the sample, (k, d), like any table in memory;
-5. if the model is one of sparse centers, it is trained on all N rows: medians that replace missing
-   values, then class means in one pass, or class medians in a few (`fit_chunks`). The number of
-   features is that of the choice; the features are those of largest gain in all rows;
+5. the model of a `StreamingMethod` is trained on all N rows: medians that replace missing values,
+   then class means in one pass, or class medians in a few, and the features are those of largest
+   gain in all rows, as many as were chosen; or the head of a panel, on the features that the
+   sample has chosen, in one pass or a few;
 6. the recommended model, trained on the sample, predicts the N - k rows outside it
    (`tamis.comparison.streaming.verification`): an honest score of many rows.
 
@@ -34,11 +35,9 @@ from tamis._array import take_columns
 from tamis._base import WeightSummary
 from tamis.comparison.checks import Check
 from tamis.comparison.choosing.choice import Choice
-from tamis.comparison.choosing.results import MethodResult
 from tamis.comparison.comparison import Comparison
 from tamis.comparison.fitted.final import make_model
-from tamis.comparison.methods.families import Centers
-from tamis.comparison.methods.method import Trained
+from tamis.comparison.methods.method import StreamingMethod, Trained, WholeTable
 from tamis.comparison.options import Options
 from tamis.comparison.prepare import find_disguised
 from tamis.comparison.running.checkpoints import store_of, versions
@@ -63,9 +62,6 @@ from tamis.tables.reading.readers import read_for_command
 from tamis.tables.reading.row_stream import RowStream, read_header, survey_rows
 
 __all__ = ["Streamed", "open_stream"]
-
-# Largest memory for counts of digits, with medians.
-_COUNT_BYTES = 2e8
 
 
 @dataclass
@@ -96,17 +92,19 @@ class Streamed:
         result = comparison.result(choice.method)
         assert result is not None
         final = sampled_rows(self)
-        if not result.method.streams:
+        if not isinstance(result.method, StreamingMethod):
             final += f" ({choice.method} needs its rows in memory)"
         elif comparison.kept is not None:
             final += " (the calibration set must not be used for training)"
         elif self.duplicates == "drop":
             final += " (duplicates are dropped in memory)"
         else:
-            trained, learned = self.train(result, trained)
+            trained, learned = self.train(result.method, trained, choice.place)
             prepare = partial(self.prepare_model, comparison.problem, learned)
             model = make_model(comparison, result, choice.place, trained, prepare)
             final = all_rows(self)
+            if result.method.keeps_features:
+                final += "; the sample chose the features"
         # The sample has more of rare classes.
         frequencies = self.survey.class_weights / self.survey.class_weights.sum()
         return replace(model, frequencies=frequencies), trained, final
@@ -126,15 +124,16 @@ class Streamed:
 
     # Training on all rows.
 
-    def train(self, result: MethodResult, trained: Trained) -> tuple[Trained, Preparation]:
+    def train(
+        self, method: StreamingMethod, trained: Trained, level: int
+    ) -> tuple[Trained, Preparation]:
         """Train a method on all rows.
 
-        `result`: its method `streams`; `trained`: the path on the sample. Returns `trained`: the
-        path on all rows, with the part of the sample; `preparation`: learned from all rows; it
-        replaces missing values of columns that have some.
+        `trained`: the path on the sample; `level`: the place of the model that is wanted. Returns
+        `trained`: the path on all rows, with the part of the sample; `preparation`: learned from
+        all rows; it replaces missing values of columns that have some.
         """
-        part, method = trained.part, result.method
-        assert isinstance(method, Centers)
+        part = trained.part
         problem = part.problem
         missing = np.flatnonzero(self.survey.missing[: len(problem.preparation.numbers)])
         # Which categories are rare was learned from the sample, as the columns of the part.
@@ -142,7 +141,10 @@ class Streamed:
         preparation = self._learn(layout, problem.encoded, missing, "training", "in training")
         # What the training depends on, apart from the file and how it is read.
         given = part.columns, part.feature_of, problem.kept, np.array(problem.balanced)
-        left = hashlib.blake2b(b"".join(map(np.ndarray.tobytes, given)), digest_size=8).hexdigest()
+        given = b"".join(
+            np.asarray(v).tobytes() for v in (*given, *method.identify(trained, level))
+        )
+        left = hashlib.blake2b(given, digest_size=8).hexdigest()
 
         def chunks() -> Iterator[tuple]:
             for chunk in self.stream:
@@ -152,12 +154,13 @@ class Streamed:
                     yield X, chunk.codes, chunk.weights
 
         def make():
-            most = min(_COUNT_BYTES, available_memory() / 4)
-            return method.fit_chunks(part, chunks, most)
+            weights, most = self.survey.class_weights, available_memory() / 4
+            whole = WholeTable(chunks, self.n_rows, weights, most)
+            return method.fit_chunks(trained, level, whole)
 
         told = f"training {method.name} on all {self.n_rows:,} rows"
         found = self.passes(f"trained-{method.name}-{left}", told, make)
-        return method.path_of(found, part, list(result.levels)), preparation
+        return method.path_of(found, trained, level), preparation
 
     def prepare_model(self, problem: Any, learned: Preparation, used: NDArray) -> Preparation:
         """The preparation of a model with some columns, learned from all rows.
