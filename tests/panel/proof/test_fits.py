@@ -13,6 +13,7 @@ from tamis.panel import best_panels
 from tamis.panel.forward import Choices
 from tamis.panel.proof import fits
 from tamis.panel.proof.duals import look
+from tamis.panel.proof.effort import Effort
 from tamis.panel.proof.problem import lay_out_fit
 from tamis.panel.proof.search import Search
 
@@ -97,10 +98,11 @@ def test_no_bound_is_above_the_best_panel_whatever_the_weights(kind, monkeypatch
     monkeypatch.setattr("tamis.panel.proof.search._MOST_FITTED", 1)
     X, y, weights, problem = make_problem(1e9, kind, class_weight=None)
     least = np.array(all_least(problem, 2))
-    search = Search(problem, 2, lambda loss: 1.2 * loss)
+    search = Search(problem, 2, lambda loss: 1.2 * loss, Effort(max_nodes=0))
     while search.open:
         assert search.lower_bound <= least.min() * (1 + 1e-8)
-        search.run(max_nodes=search.n_nodes + 1)
+        search.effort.max_nodes += 1
+        search.run()
     weights = decided(weights)  # not scaled
     best = best_panels(X, y, 2, sample_weight=weights, class_weight=None, tolerance=0.0)
     assert best.is_proved
