@@ -1,9 +1,12 @@
 """What a comparison says about the fit of a panel, against the search itself."""
 
+import time
+
 import numpy as np
 import pytest
 
 from tamis import compare
+from tamis.comparison.fitted.proof import _state
 from tamis.panel import best_panels
 
 FAST = {"methods": ["panel"], "cv": 3, "repeats": 1, "max_features": 2}
@@ -52,6 +55,75 @@ def test_features_say_whether_the_best_fits_have_them(proved):
     ):
         inside = [name in {str(names[j]) for j in panel} for panel in best.panels]
         assert told_of == ("all" if all(inside) else "some" if any(inside) else "none")
+
+
+def make_noise():
+    """Rows whose best panels no brief search proves."""
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = rng.normal(size=(60, 150))
+    X[:, :40] += 0.3 * y[:, None]
+    return X, y
+
+
+@pytest.fixture(scope="module")
+def stopped():
+    return compare(*make_noise(), **{**FAST, "max_features": 6}, proof_seconds=0.01)
+
+
+def describe(comparison, callbacks=()):
+    """Records of the largest panel, and what is said about its fit, searched for again."""
+    comparison.memo.described.clear()
+    _, records, metrics = comparison.fitted(comparison.find("panel", 6), callbacks)
+    return records, metrics["model"]["guarantees"]["fit"]
+
+
+def test_counted_work_ends_the_proof_at_the_same_place(stopped, monkeypatch):
+    told = describe(stopped)[1]
+    assert told["gap"] > 0
+    assert told["nodes"] < 10
+    assert describe(stopped)[1] == told
+    # A machine that is three times as slow says the same.
+    clock = time.perf_counter
+    monkeypatch.setattr("tamis.panel.proof.effort.time.perf_counter", lambda: 3.0 * clock())
+    monkeypatch.setattr("tamis.comparison.fitted.proof._SLOWEST", 1e6)
+    assert describe(stopped)[1] == told
+
+
+def test_a_cut_list_claims_nothing(stopped):
+    records, told = describe(stopped)
+    assert not told["is_complete"]
+    assert told["in_all"] == told["model_features_in_none"] == []
+    assert {record["in_best_fits"] for record in records} == {""}
+    assert "No other panel" not in told["statement"]
+    assert "Proved" not in told["statement"]
+
+
+def test_ctrl_c_keeps_the_model_and_what_was_proved(stopped):
+    heard = []
+
+    def interrupt(progress):
+        heard.append(progress)
+        raise KeyboardInterrupt
+
+    records, told = describe(stopped, callbacks=[interrupt])
+    assert len(heard) == 1
+    assert told["lower_bound"] == heard[0].lower_bound > 0
+    assert "can fit these rows better by more than" in told["statement"]
+    assert len(records) == told["of"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "of_rows", "words"),
+    [
+        (90, 90, "to these 90 rows,"),
+        (25_000, 25_000, "to all 25,000 rows,"),
+        (50_000, 10**6, "to the sample of 50,000 rows (of 1,000,000) that chose the panel,"),
+    ],
+)
+def test_the_statement_says_which_rows_it_is_about(proved, rows, of_rows, words):
+    told = {**proved[0], "rows": rows, "of_rows": of_rows}
+    assert words in _state(told, ["x1"])
 
 
 def test_more_time_changes_no_proof(proved):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tamis.cli.data import EMBEDDED, load
 from tamis.cli.printing import STANDARD_INPUT, print_lines, say
-from tamis.cli.progress import Progress, reading, tell_estimate
+from tamis.cli.progress import Progress, ProofProgressLine, reading, tell_estimate
 from tamis.cli.show import show_results
 from tamis.cli.show_next import show_files, show_next
 from tamis.comparison.attempts import attempt, tell_failure
@@ -187,9 +187,9 @@ def _describe(comparison, choice, folder, options, run, failed):
 
     `failed`: files that could not be written.
     """
+    model, records, metrics = comparison.fitted(choice, [ProofProgressLine()])
     if folder is not None:
         save_rest(comparison, choice, folder, options.guard, failed)
-    model, records, metrics = comparison.fitted(choice)
     failed = metrics["not_described"] | failed
     metrics = metrics | {"not_described": failed}
     in_batch = [r["feature"] for r in records if r.get("tells_batch")]

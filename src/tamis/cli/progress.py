@@ -16,6 +16,8 @@ from tamis.comparison.methods.naming import name_method
 
 # Seconds between lines if standard error is not a terminal.
 _QUIET = 30.0
+# Seconds between lines about a proof.
+_PROOF_PAUSE = 10.0
 # Bytes up to which reading is silent; seconds before the first message, and between messages.
 _SMALL_FILE, _PATIENT, _READING = 50e6, 3.0, 10.0
 # Seconds of starting worker processes, and of describing the model and writing the report.
@@ -206,3 +208,21 @@ class Progress(AbstractContextManager):
             ]
             what = f"; running: {', '.join(running)}" if running else ""
             say(f"{100 * share:.0f} % done, about {tell_seconds(self.remaining())} left{what}")
+
+
+class ProofProgressLine:
+    """Say now and then how far the proof of a panel is; a callback of `tamis.panel.certify`."""
+
+    def __init__(self):
+        self.next = _PROOF_PAUSE
+
+    def __call__(self, progress):
+        """Say it, if the last time is long ago."""
+        if progress.seconds >= self.next:
+            self.next = progress.seconds + _PROOF_PAUSE
+            gap = 100 * (1 - progress.lower_bound / progress.best)
+            say(
+                f"proof of the panel: after {progress.seconds:.0f} s, no panel of the size can "
+                f"fit better than the best found by more than {gap:.2g} % of its loss; Ctrl-C "
+                "keeps what is proved"
+            )

@@ -150,8 +150,8 @@ def compare(
     permutations : int
         How often everything is repeated with shuffled labels, for a p-value.
     proof_seconds : float or None
-        Seconds to prove how well a recommended panel fits, among all of as many features; None: a
-        brief search that is the same on every machine.
+        Seconds of an ordinary machine to prove how well a recommended panel fits, among all of as
+        many features; None: less than 1. Counted work ends the search, the same on every machine.
     learning_curve : bool
         Whether to train on fewer rows, too, and estimate what twice the rows would add to the
         score.

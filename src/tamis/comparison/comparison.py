@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from importlib import import_module
@@ -44,6 +44,7 @@ from tamis.tables.columns.table import Table
 if TYPE_CHECKING:
     from tamis.comparison.checks.check import Check
     from tamis.comparison.streaming.streamed import Streamed
+    from tamis.panel.proof.search import ProofProgress
 
 __all__ = ["Comparison"]
 
@@ -343,11 +344,16 @@ class Comparison:
             self.memo.fitted[choice] = fit_model(self, choice)
         return self.memo.fitted[choice]
 
-    def fitted(self, choice: Choice) -> tuple[TableModel, list[dict], dict]:
-        """Model, feature records and metrics of one method and level, described once."""
+    def fitted(
+        self, choice: Choice, proof_callbacks: Iterable[Callable[[ProofProgress], object]] = ()
+    ) -> tuple[TableModel, list[dict], dict]:
+        """Model, feature records and metrics of one method and level, described once.
+
+        `proof_callbacks`: hear of the proof of a panel, as in `tamis.panel.certify`.
+        """
         fitted = self.fit_choice(choice)
         if choice not in self.memo.described:
-            self.memo.described[choice] = describe(self, choice, fitted)
+            self.memo.described[choice] = describe(self, choice, fitted, proof_callbacks)
         described = self.memo.described[choice]
         return fitted.model, described.records, described.metrics
 

@@ -230,7 +230,8 @@ class Options:
     proof_seconds: float | None = _option(
         None,
         "seconds to prove that no panel of as many features fits better than a recommended panel, "
-        "or how much better one could (default: a brief search, the same on every machine)",
+        "or how much better one could: of an ordinary machine, since counted work ends the "
+        "search, the same on every machine (default: less than 1)",
         group="comparing",
         must=Number(0, open_low=True),
         metavar="S",

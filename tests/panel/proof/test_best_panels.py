@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from tamis import PanelClassifier
 from tamis.panel import best_panels, certify
+from tamis.panel.proof import fits
 from tests.oracles.proof import all_panels, panel_loss
 
 
@@ -197,6 +198,40 @@ def test_a_stopped_search_proves_nothing_but_its_bound():
     assert best.gap > 0
     assert 0 < best.lower_bound < least <= best.losses[0] * (1 + 1e-9)
     assert best.complete_below == best.lower_bound
+    assert best.in_all.size == best.in_none.size == 0
+
+
+def test_nodes_end_a_search_at_the_same_place_twice():
+    X, y = make_noise()
+    first, again = (best_panels(X, y, 6, max_nodes=9, tolerance=0.0) for _ in range(2))
+    assert not first.is_proved
+    assert first.n_nodes + first.n_fitted / 8 < 9 + 128 / 8
+    told = [(b.lower_bound, b.losses.tolist(), b.n_nodes, b.n_fitted) for b in (first, again)]
+    assert told[0] == told[1]
+
+
+def test_an_interrupted_look_for_the_first_panel_still_gives_one(monkeypatch):
+    X, y = make_noise()
+    fit, calls = fits.fit_panels, []
+
+    def interrupt(*arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return fit(*arguments)
+
+    monkeypatch.setattr("tamis.panel.proof.incumbent.fit_panels", interrupt)
+    best = best_panels(X, y, 3)
+    assert len(best.panels[0]) == 3
+    assert (best.lower_bound, best.is_proved, best.is_complete) == (0.0, False, False)
+
+
+def test_rows_of_one_class_judge_no_panel():
+    X, y = make_data()
+    model = PanelClassifier(2, head="lda").fit(X, np.array(["ill", "well"])[y])
+    for labels, weights in ((["ill"] * 60, None), (np.array(["ill", "well"])[y], 1.0 * (y == 0))):
+        with pytest.raises(ValueError, match=r"one class only, 'ill', .* 2 classes. Pass rows"):
+            certify(model, X, labels, sample_weight=weights)
 
 
 def test_no_time_at_all_still_gives_a_panel():

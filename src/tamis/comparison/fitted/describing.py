@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from tamis.tables.classifying.table_model import TableModel
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
+    from tamis.panel.proof.search import ProofProgress
 
 __all__ = ["Description", "FittedModel", "describe", "fit_model", "save_first", "save_rest"]
 
@@ -75,8 +77,16 @@ def fit_model(comparison: Comparison, choice: Choice) -> FittedModel:
     return FittedModel(model, records, metrics, trained, of_sample, trained_on)
 
 
-def describe(comparison: Comparison, choice: Choice, fitted: FittedModel) -> Description:
-    """Describe a model in its records and metrics; parts that fail are in "not_described"."""
+def describe(
+    comparison: Comparison,
+    choice: Choice,
+    fitted: FittedModel,
+    proof_callbacks: Iterable[Callable[[ProofProgress], object]] = (),
+) -> Description:
+    """Describe a model in its records and metrics; parts that fail are in "not_described".
+
+    `proof_callbacks`: hear of the proof of a panel, as in `tamis.panel.certify`.
+    """
     failed = dict(comparison.not_described)
     if fitted.metrics["model"]["recommended"]:
         clinical, without = comparison.clinical_parts
@@ -84,7 +94,9 @@ def describe(comparison: Comparison, choice: Choice, fitted: FittedModel) -> Des
     else:
         pick = partial(describe_picked, comparison, choice)
         clinical = attempt(failed, "misclassification", pick, {})
-    records, guarantees = describe_features(comparison, choice, fitted.trained, failed)
+    records, guarantees = describe_features(
+        comparison, choice, fitted.trained, failed, proof_callbacks
+    )
     told = None
     if fitted.trained_on is not None:
         assert comparison.streamed is not None

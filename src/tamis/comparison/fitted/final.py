@@ -1,6 +1,7 @@
 """The model of one level, trained on all rows and reduced to its columns, and its features."""
 
 import warnings
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +16,7 @@ from tamis.comparison.choosing.results import calibrate
 from tamis.comparison.fitted.feature_centers import class_centers
 from tamis.comparison.fitted.interchangeable import replace_features
 from tamis.comparison.fitted.panel_guarantees import guarantee_features
-from tamis.comparison.fitted.proof import in_best_fits
+from tamis.comparison.fitted.proof import in_best_fits, prove_panel
 from tamis.comparison.methods.baselines import find_method
 from tamis.comparison.problem.redundancy import correlations
 from tamis.tables.classifying.table_model import TableModel
@@ -141,22 +142,30 @@ def _ordered(result, trained, place):
     return list(zip(features[order], gains[order], strict=True))
 
 
-def describe_features(comparison, choice, trained, failed):
+def describe_features(comparison, choice, trained, failed, proof_callbacks=()):
     """Describe the features of a model, and what is guaranteed about them.
 
     `trained`: the path on all rows, of `fit_final`; `failed`: receives the parts that fail, with
-    the reason. Returns `records`: one per feature, best first: "rank", "feature", "source", its
-    importance (see `importance`), "centers" (by class a number, or a dict from categories to
-    proportions), "stands_out", "stability" (proportion of folds), "frequency" and
-    "frequency_with_substitutes" (proportions of half-samples), "p", "q", "adjusted_p"
-    (Westfall-Young), "in_best_fits" ("all", "some" or "none" of the panels that fit best; empty
-    if not known), "substitutes", "interchangeable", "loss_if_replaced" and "kept"; None where a
-    number is not known; `guarantees`: statements about the model: see
+    the reason; `proof_callbacks`: hear of the proof of a panel. Returns `records`: one per
+    feature, best first: "rank", "feature", "source", its importance (see `importance`),
+    "centers" (by class a number, or a dict from categories to proportions), "stands_out",
+    "stability" (proportion of folds), "frequency" and "frequency_with_substitutes" (proportions
+    of half-samples), "p", "q", "adjusted_p" (Westfall-Young), "in_best_fits" ("all", "some" or
+    "none" of the panels that fit best; empty if not known), "substitutes", "interchangeable",
+    "loss_if_replaced" and "kept"; None where a number is not known; `guarantees`: statements
+    about the model: see
     `tamis.comparison.fitted.panel_guarantees`.
     """
     part, problem, settings = trained.part, trained.part.problem, comparison.settings
     result, place = comparison.result(choice.method), choice.place
     features = np.array([f for f, _ in _ordered(result, trained, place)], dtype=np.intp)
+    streamed = comparison.streamed
+    prove = partial(
+        prove_panel,
+        seconds=settings.proof_seconds,
+        n_rows=None if streamed is None else streamed.n_rows,
+        callbacks=proof_callbacks,
+    )
     promised = guarantee_features(
         problem,
         result.method,
@@ -168,7 +177,7 @@ def describe_features(comparison, choice, trained, failed):
         _tested_metric(comparison),
         comparison.memo.tested,
         failed,
-        settings.proof_seconds,
+        prove,
     )
 
     def replace():

@@ -18,6 +18,7 @@ too long for there to be any.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,15 +82,15 @@ def guarantee_features(
     metric: str,
     cache: dict,
     failed: dict[str, str],
-    proof_seconds: float | None = None,
+    prove: Callable[..., dict[str, Any]] = prove_panel,
 ) -> PanelGuarantees:
     """Compute what is guaranteed about the features of one level of a method.
 
     `trained`: the path on all rows; `place`: place of the level; `levels`: all levels;
     `correlation`: correlation from which a feature is a substitute of another; `metric`: of the
     test of all features, whichever method is described; `cache`: keeps what does not depend on the
-    level; `failed`: receives the parts that fail, with the reason; `proof_seconds`: as in
-    `tamis.comparison.fitted.proof.prove_panel`.
+    level; `failed`: receives the parts that fail, with the reason; `prove`: `prove_panel` with its
+    options.
     """
     nothing = np.full(len(problem.names), np.nan)
     found = PanelGuarantees(nothing, nothing.copy(), nothing.copy())
@@ -135,7 +136,7 @@ def guarantee_features(
     if one_by_one:
         tell("rule", lambda: _apply_rule(problem, data, method.metric, features, seed))
     tell("alternatives", lambda: find_alternatives(method, trained, place, k))
-    tell("fit", lambda: prove_panel(method, trained, place, proof_seconds))
+    tell("fit", lambda: prove(method, trained, place))
     return found
 
 

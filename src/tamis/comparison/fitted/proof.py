@@ -1,12 +1,14 @@
 """How far the fit of a panel is from that of the best panel of as many features.
 
-`tamis.panel.certify` on all rows of the comparison. A number of nodes that depends on the size of
-the data alone ends the search, so that results do not depend on the machine; `proof_seconds` gives
-it more time instead. The fit is that of ridge-logistic regression, whatever head the panel has.
+`tamis.panel.certify` on all rows of the comparison. A number of nodes ends the search, so that
+results do not depend on the machine: as many as an ordinary machine has done in a given time, by
+the size of the data. The clock ends it only on a machine that is several times slower. The fit is
+that of ridge-logistic regression, whatever head the panel has.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -14,35 +16,44 @@ import numpy as np
 from tamis._base import decided
 from tamis.comparison.methods.method import Method, Trained
 from tamis.panel import Certificate, certify
-from tamis.panel.selection import is_rare
+from tamis.panel.proof.nodes import MOST_LISTED
+from tamis.panel.proof.search import ProofProgress
+from tamis.panel.selection import MOST_ROWS, is_rare
 
 __all__ = ["in_best_fits", "prove_panel"]
 
-# Rough seconds of a node: of each, of a row in each problem, and of a value in each problem.
-_NODE, _ROW, _VALUE = 5e-4, 5e-6, 6e-9
-# Seconds that a proof may take by default, and the fewest nodes that are worth it.
-_TIME, _FEWEST = 0.7, 10
-# By the clock, whatever the rough seconds say.
-_MOST_TIME = 5.0
+# Rough seconds of a node: of each; of each row of a problem, alone, by the squared number of
+# listed groups, and by that of columns.
+_NODE, _ROW, _PAIR, _VALUE = 5e-4, 1.2e-6, 8e-10, 3e-9
+# Rough seconds that a proof may take by default, and the fewest nodes that are worth it.
+_TIME, _FEWEST = 0.7, 5
+# How many times as long it may take by the clock.
+_SLOWEST = 5.0
 _LISTED, _TOLD = 10, 3
 _SPREAD = 2.0  # units of deviance
 
 
 def prove_panel(
-    method: Method, trained: Trained, place: int, seconds: float | None
+    method: Method,
+    trained: Trained,
+    place: int,
+    seconds: float | None = None,
+    n_rows: int | None = None,
+    callbacks: Iterable[Callable[[ProofProgress], object]] = (),
 ) -> dict[str, Any]:
     """Prove how well a panel fits.
 
-    `trained`: the path on all rows; `place`: place of the level; `seconds`: how long the search
-    may take; None: as many nodes as are quick. Returns `told`: plain values with a "statement", or
-    the "reason" why there is none.
+    `trained`: the path on all rows; `place`: place of the level; `seconds`: how much work the
+    search may do, in seconds of an ordinary machine; None: less than one; `n_rows`: rows of the
+    table, if those of `trained` are a sample; `callbacks`: as in `certify`. Returns `told`: plain
+    values with a "statement", or the "reason" why there is none.
     """
     part = trained.part
     if method.ranks != "forward":
         return {"reason": "only panels are compared with all others of their size"}
     if is_rare(part.X):
         return {"reason": "words are too many for a search of all panels"}
-    n_nodes = _count_nodes(part)
+    n_nodes = _count_nodes(part, _TIME if seconds is None else seconds)
     if seconds is None and n_nodes < _FEWEST:
         return {"reason": "a search of data of this size takes --proof-seconds"}
     X = part.X if trained.columns is None else part.X[:, trained.columns]
@@ -51,32 +62,35 @@ def prove_panel(
         X,
         part.codes,
         sample_weight=decided(part.weights),
-        max_seconds=_MOST_TIME if seconds is None else seconds,
-        max_nodes=n_nodes if seconds is None else None,
+        max_seconds=_SLOWEST * (_TIME if seconds is None else seconds),
+        max_nodes=n_nodes,
+        callbacks=callbacks,
     )
     feature_of = part.feature_of if trained.columns is None else part.feature_of[trained.columns]
-    return _tell(certificate, feature_of, part, trained.features(place))
+    return _tell(certificate, feature_of, part, trained.features(place), n_rows)
 
 
 def in_best_fits(told: dict[str, Any], name: str) -> str:
     """Whether a feature is in "all", "some" or "none" of the best fits; empty if not known."""
-    if "in_all" not in told:
+    if not told.get("is_complete"):
         return ""
     if name in told["in_all"]:
         return "all"
     if name in told["model_features_in_none"]:
         return "none"
-    return "some" if told["is_complete"] else ""
+    return "some"
 
 
-def _count_nodes(part):
+def _count_nodes(part, seconds):
+    """How many nodes an ordinary machine does in some seconds; at least one."""
     n_problems = 1 if part.known.size == 2 else part.known.size
     n_rows, n_columns = part.X.shape
-    each = _NODE + n_problems * n_rows * (_ROW + _VALUE * n_columns)
-    return int(_TIME / each)
+    pairs = min(n_columns, MOST_LISTED) ** 2
+    each = _NODE + n_problems * n_rows * (_ROW + _PAIR * pairs + _VALUE * n_columns)
+    return max(1, int(seconds / each))
 
 
-def _tell(certificate: Certificate, feature_of, part, features) -> dict[str, Any]:
+def _tell(certificate: Certificate, feature_of, part, features, n_rows) -> dict[str, Any]:
     names, best = part.problem.names, certificate.best
     panels = [[names[f] for f in np.unique(feature_of[panel])] for panel in best.panels]
     mine = sorted(names[f] for f in features if not part.problem.kept[f])
@@ -96,6 +110,7 @@ def _tell(certificate: Certificate, feature_of, part, features) -> dict[str, Any
         "in_all": [names[f] for f in np.unique(feature_of[best.in_all])],
         "model_features_in_none": [name for name in mine if name in none],
         "rows": int(part.codes.size),
+        "of_rows": int(part.codes.size) if n_rows is None else n_rows,
         "nodes": best.n_nodes,
     }
     told["statement"] = _state(told, mine)
@@ -132,9 +147,15 @@ def _state(told: dict[str, Any], mine: list[str]) -> str:
     elif told["is_complete"]:
         first += f". No other panel is {within}"
     return (
-        f"{first}. This is about the fit of ridge-logistic regression to these {told['rows']:,} "
-        "rows, not about new rows."
+        f"{first}. This is about the fit of ridge-logistic regression to {_name_rows(told)}, not "
+        "about new rows."
     )
+
+
+def _name_rows(told):
+    if told["rows"] < told["of_rows"]:
+        return f"the sample of {told['rows']:,} rows (of {told['of_rows']:,}) that chose the panel"
+    return f"{'all' if told['rows'] > MOST_ROWS else 'these'} {told['rows']:,} rows"
 
 
 def _exchange(mine, panel):

@@ -60,8 +60,8 @@ class BestPanels:
     complete_below : float
         All panels with a smaller loss were found; at least `limit` if the list is complete.
     in_all, in_none : ndarray of int
-        Features that are in every panel within the tolerance, and in none; proved even if the
-        list is not complete, and then perhaps fewer than there are.
+        Features that are in every panel within the tolerance, and in none; empty if the list is
+        not complete, since nothing is known then.
     copies : list of list of ndarray
         Features, or groups of features, that are copies of each other. Panels that differ only in
         which copy they have are listed once, with the first.
@@ -170,7 +170,8 @@ def best_panels(
     max_seconds : float or None, default=10.0
         The search stops after so many seconds, and says how far it came; None: no limit.
     max_nodes : int or None, default=None
-        The search stops after about so many nodes: unlike seconds, the same on every machine.
+        The search stops after about so many nodes, unlike seconds the same on every machine. The
+        panels that are fitted meanwhile count, too: eight of them as a node.
     max_panels : int, default=100
         How many panels are listed; more are counted.
     feature_groups, max_per_group, keep, class_weight, alpha
@@ -269,6 +270,13 @@ def certify(
     _, codes = encode_labels(y, panel.classes_)
     weights = check_weights(sample_weight, X)
     weights = np.ones(codes.size) if weights is None else weights
+    known = np.unique(codes[weights > 0])
+    if known.size < 2:
+        raise ValueError(
+            f"y has one class only, {panel.classes_[known[0]].item()!r}, in the rows with a "
+            "positive weight; a panel is judged by rows of at least 2 classes. Pass rows of other "
+            "classes, too, such as those on which the panel was fitted."
+        )
     problem, choices = _lay_out(panel, X, codes, weights)
     selected = np.unique(choices.group_of[panel.support_])
     selected = selected[~choices.kept[selected]]
@@ -292,6 +300,7 @@ def describe_proof(
 ) -> BestPanels:
     """A proof in terms of features."""
     group_of = choices.group_of
+    in_none = ~choices.kept[group_of] & ~np.isin(group_of, proof.in_some)
 
     def features(groups):
         return np.flatnonzero(np.isin(group_of, groups))
@@ -306,8 +315,8 @@ def describe_proof(
         proof.is_proved,
         proof.is_complete,
         proof.unknown_from,
-        features(proof.in_all),
-        np.flatnonzero(~choices.kept[group_of] & ~np.isin(group_of, proof.in_some)),
+        features(proof.in_all if proof.is_complete else []),
+        np.flatnonzero(in_none & proof.is_complete),
         [members(group_of, some) for some in proof.copies],
         proof.n_panels,
         proof.n_nodes,

@@ -45,7 +45,9 @@ def margins_of(problem: FitProblem, places: NDArray, coef: NDArray) -> NDArray[n
     return np.matmul(coef, columns[places])
 
 
-def look(problem: FitProblem, margins: NDArray) -> DualPoints:
+def look(
+    problem: FitProblem, margins: NDArray, least_curvature: float = _LEAST_CURVATURE
+) -> DualPoints:
     """Losses, slopes and curvatures at some margins, and the feasible dual next to them.
 
     The loss of a row is ``log(1 + exp(z))`` with z the margin times -1 for rows of the class. Its
@@ -62,13 +64,13 @@ def look(problem: FitProblem, margins: NDArray) -> DualPoints:
     share /= 1.0 + e
     row_entropy = row_loss - share * z
     np.maximum(row_entropy, 0.0, out=row_entropy)
-    curvature = share * (1.0 - share)
-    np.maximum(curvature, _LEAST_CURVATURE, out=curvature)
+    curvature = e / (1.0 + e) ** 2
+    np.maximum(curvature, least_curvature, out=curvature)
     curvature *= weights
     loss = (row_loss @ weights).sum(axis=1)
     weighed = share * weights
     inside = np.einsum("bcn,cn->bc", weighed, targets)
-    outside = weighed.sum(axis=2) - inside
+    outside = np.einsum("bcn,cn->bc", weighed, 1.0 - targets)  # a difference would cancel
     least = np.minimum(inside, outside)
     tiny = np.finfo(float).tiny
     factor_in = (least / np.maximum(inside, tiny))[..., None]
@@ -84,9 +86,11 @@ def look(problem: FitProblem, margins: NDArray) -> DualPoints:
 
 
 def _entropy(a):
-    rest = 1.0 - a
     tiny = np.finfo(float).tiny
-    return -(a * np.log(np.maximum(a, tiny)) + rest * np.log(np.maximum(rest, tiny)))
+    rest = np.maximum(1.0 - a, tiny)
+    # log1p: heavy rows that are told well have a next to 0.
+    log_rest = np.log1p(-np.minimum(a, 1.0 - np.finfo(float).epsneg))
+    return -(a * np.log(np.maximum(a, tiny)) + rest * log_rest)
 
 
 def normal_matrices(

@@ -111,11 +111,10 @@ def make_batch(problem: FitProblem, k: int, nodes: list[Node]) -> NodeBatch:
         groups[row, : some.size] = some
     places, of = problem.places(groups)
     coef = np.zeros((len(nodes), C, places.shape[1]))
-    share = problem.targets @ problem.weights / problem.weights.sum()
     for row, (node, some) in enumerate(zip(nodes, lists, strict=True)):
         start = node.start
         if start is None:
-            coef[row, :, -1] = np.log(share / (1.0 - share))
+            coef[row, :, -1] = problem.log_odds
             weights[row, : some.size] = (k - n_inside[row]) / max(some.size - n_inside[row], 1)
         else:
             known = np.zeros((C, len(problem.columns)))

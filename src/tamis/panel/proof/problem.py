@@ -50,6 +50,11 @@ class FitProblem:
         return self.columns[: self.starts[-1]]
 
     @property
+    def log_odds(self) -> NDArray[np.float64]:
+        """Intercepts (C,) of the best fit without features."""
+        return np.log(self.targets @ self.weights) - np.log((1.0 - self.targets) @ self.weights)
+
+    @property
     def has_limits(self) -> bool:
         """Whether some set may not be selected whole."""
         return bool((np.bincount(self.set_of, minlength=self.room.size) > self.room).any())

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.panel.proof.effort import Effort
 from tamis.panel.proof.fits import fit_panels
-from tamis.panel.proof.incumbent import find_good_panel
+from tamis.panel.proof.incumbent import FIRST_SHARE, find_good_panel
 from tamis.panel.proof.problem import FitProblem
 from tamis.panel.proof.search import SLACK, ProofProgress, Search
 
@@ -29,8 +30,9 @@ class Proof:
     limit: float  # panels with a larger loss were not asked for
     lower_bound: float  # no panel has a smaller loss
     unknown_from: float  # panels with a loss from here on may be missing; infinite: none is
-    in_all: NDArray  # groups that are in every panel within the limit
-    in_some: NDArray  # groups that are, or may be, in some of them
+    # Groups that are in every panel that was found within the limit, and in some of them.
+    in_all: NDArray
+    in_some: NDArray
     copies: list[NDArray]  # groups that are copies of each other; the first ones are listed
     n_panels: int  # number of all panels
     n_nodes: int
@@ -66,24 +68,38 @@ def prove(
 
     `k`: number of groups of a panel; fewer if no more are allowed; `tolerance`: relative, or None
     for `DEVIANCE`; `begin`: groups to begin with, such as those of a forward selection, which are
-    not needed. Returns `proof`.
+    not needed; `max_nodes`, `max_seconds`: what the search may spend, as in `Effort`; the search
+    for a good first panel takes at most half the nodes. Ctrl-C ends it, and keeps what is known.
+    Returns `proof`.
     """
     k = problem.most(k)
 
     def limit_of(loss):
         return loss + DEVIANCE / 2 if tolerance is None else loss * (1.0 + tolerance)
 
-    search = Search(problem, k, limit_of)
+    search = Search(problem, k, limit_of, Effort(max_nodes, max_seconds))
     place = {int(g): i for i, g in enumerate(problem.groups)}
     first = tuple(place[int(g)] for g in ([] if begin is None else begin) if int(g) in place)
+    n_panels = count_panels(problem, k)
     if k:
         if len(first) == k and search.rules.allows(search.rules.first_copies(first)):
             search.add([first])
-        for start in {first, ()}:
-            search.add([find_good_panel(problem, search.rules, start)])
-    n_panels = count_panels(problem, k)
-    search.run(max_nodes, max_seconds, report)
+        _begin(search, first)
+    search.run(report)
     return _describe(problem, search, limit_of(search.best), n_panels)
+
+
+def _begin(search, first):
+    """Find good panels to begin with; at least one, even if nothing may be spent."""
+    problem, rules, effort = search.problem, search.rules, search.effort
+    try:
+        for start in dict.fromkeys((first, ())):
+            if not search.found or effort.left(FIRST_SHARE) > 0:
+                search.add([find_good_panel(problem, rules, effort, start)])
+    except KeyboardInterrupt:
+        effort.stop()
+        if not search.found:
+            search.add([find_good_panel(problem, rules, effort, first)])
 
 
 def panel_loss(problem: FitProblem, groups: NDArray) -> float:
@@ -126,13 +142,13 @@ def _describe(problem, search, limit, n_panels):
         problem.groups[most[problem.twin] > 0],
         [problem.groups[some] for some in classes],
         n_panels,
-        search.n_nodes,
-        search.n_fitted,
+        search.effort.n_nodes,
+        search.effort.n_fitted,
     )
 
 
 def _usage(problem, search, panels):
-    """Least and largest number of copies of each class in a panel that is, or may be, in the list.
+    """Least and largest number of copies of each class in a panel of the list.
 
     Groups that stand for each other count together: a panel with the first could have the second.
     """
@@ -147,8 +163,4 @@ def _usage(problem, search, panels):
         of_panel = count(panel)
         np.minimum(least, of_panel, out=least)
         np.maximum(most, of_panel, out=most)
-    for _, _, node in search.open:
-        inside = count(node.inside)
-        np.minimum(least, inside, out=least)
-        np.maximum(most, inside + count(node.free), out=most)
     return least, most

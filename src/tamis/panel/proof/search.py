@@ -11,7 +11,6 @@ with the step that the parent would take next, restricted to their groups, which
 from __future__ import annotations
 
 import heapq
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from tamis.panel.proof.counting import Largest, enumerate_above, largest
 from tamis.panel.proof.duals import DualPoints, look, margins_of, normal_matrices
+from tamis.panel.proof.effort import Effort
 from tamis.panel.proof.fits import fit_panels
 from tamis.panel.proof.nodes import MOST_LISTED, FeasibleDual, Node, make_batch
 from tamis.panel.proof.problem import FitProblem
@@ -71,15 +71,21 @@ class Search:
     holds for all panels that were neither fitted nor excluded.
     """
 
-    def __init__(self, problem: FitProblem, k: int, limit_of: Callable[[float], float]) -> None:
+    def __init__(
+        self,
+        problem: FitProblem,
+        k: int,
+        limit_of: Callable[[float], float],
+        effort: Effort | None = None,
+    ) -> None:
         self.problem, self.k, self.limit_of = problem, k, limit_of
+        self.effort = Effort() if effort is None else effort
         self.rules = Rules(problem, k)
         self.found: dict[Panel, float] = {}
         self.best = np.inf
         self.is_full = False
-        self.n_nodes = self.n_fitted = 0
         self.open: list[tuple[float, int, Node]] = []
-        self._n_pushed, self._deadline = 0, np.inf
+        self._n_pushed = 0
         share = problem.targets @ problem.weights / problem.weights.sum()
         null = problem.weights * (problem.targets - share[:, None])
         closed = self.rules.close((), np.arange(problem.n_groups))
@@ -118,14 +124,14 @@ class Search:
             some = new[first : first + height]
             table = np.array(some, dtype=np.intp).reshape(len(some), -1)
             losses = fit_panels(self.problem, table, self.goal)
-            self.n_fitted += len(some)
+            self.effort.n_fitted += len(some)
             for panel, loss in zip(some, losses.tolist(), strict=True):
                 if loss <= self.goal:
                     self.found[panel] = loss
                     self.best = min(self.best, loss)
             if len(self.found) > _MOST_FOUND:
                 self._forget()
-            if time.perf_counter() > self._deadline:
+            if first + height < len(new) and self.effort.is_late:
                 raise _OutOfTimeError
 
     def _forget(self):
@@ -139,20 +145,14 @@ class Search:
 
     # The search.
 
-    def run(
-        self,
-        max_nodes: float = np.inf,
-        max_seconds: float = np.inf,
-        report: Callable[[ProofProgress], object] | None = None,
-    ) -> None:
-        """Search until nothing is left, or until a limit; interrupting it keeps what is known.
+    def run(self, report: Callable[[ProofProgress], object] | None = None) -> None:
+        """Search until nothing is left, or all effort is spent; interrupting keeps what is known.
 
         `report` is called after every batch of nodes; if it returns something true, the search
         stops.
         """
-        start = time.perf_counter()
-        self._deadline = start + max_seconds
-        while self.open and self.n_nodes < max_nodes and time.perf_counter() < self._deadline:
+        effort = self.effort
+        while self.open and not effort.is_spent:
             nodes = self._next_nodes()
             try:
                 if nodes:
@@ -162,16 +162,14 @@ class Search:
                     self._push(node)
                 break
             self._narrow()
-            seconds = time.perf_counter() - start
             progress = ProofProgress(
-                self.n_nodes, self.n_fitted, self.best, self.lower_bound, seconds
+                effort.n_nodes, effort.n_fitted, self.best, self.lower_bound, effort.seconds
             )
             try:
                 if report is not None and report(progress):
                     break
             except KeyboardInterrupt:
                 break
-        self._deadline = np.inf
         goal = self.goal
         self.open = [entry for entry in self.open if entry[0] <= goal]
         heapq.heapify(self.open)
@@ -184,6 +182,7 @@ class Search:
         """The open nodes of smallest bound; as many as are worked on together."""
         n_values = self.problem.weights.size * len(self.problem.targets)
         most = int(np.clip(_BATCH_VALUES // (16 * n_values), 1, _MOST_BATCH))
+        most = max(1, min(most, np.ceil(self.effort.left())))
         nodes: list[Node] = []
         while self.open and len(nodes) < most:
             node = heapq.heappop(self.open)[2]
@@ -193,7 +192,7 @@ class Search:
 
     def _narrow(self):
         """After the root, leave the groups behind that are in no open node."""
-        if self.n_nodes > 1 or not self.open:
+        if self.effort.n_nodes > 1 or not self.open:
             return
         used = np.zeros(self.problem.n_groups, dtype=bool)
         for _, _, node in self.open:
@@ -226,7 +225,7 @@ class Search:
 
     def _process(self, nodes):
         """Bound some nodes; fit the last panels of small ones, and divide the others."""
-        self.n_nodes += len(nodes)
+        self.effort.n_nodes += len(nodes)
         children: list[Node] = []
         panels: list[Panel] = []
         batch = make_batch(self.problem, self.k, nodes)
