@@ -231,7 +231,7 @@ class PathScores:
         scores = np.where(np.isnan(self.scores), -np.inf, self.scores)
         if rule == "best":
             return best_of(scores, self.n_features)
-        return choose(scores, self.n_features, self.errors, tolerance=tolerance)[0]
+        return choose(scores, self.n_features, tolerance=tolerance)[0]
 
     def stability(self, level: int) -> NDArray[np.float64]:
         """Share of folds whose model uses each column, at one level."""
