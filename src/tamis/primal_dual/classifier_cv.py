@@ -80,8 +80,8 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
     scoring : str or callable, default="balanced_accuracy"
         Score to maximise.
     rule : {"best", "1se"}, default="best"
-        The best radius (the sparsest of equals), or the sparsest whose score is within one
-        standard error, but at most 0.02, of the best, or within `tolerance`.
+        "best": the radius with the best score, the sparsest one if there are ties. "1se": the
+        sparsest whose score, averaged over similar sizes, is within `tolerance` of the best.
     tolerance : float, default=0.01
         For ``rule="1se"``: a difference in score this small is not worth a feature.
     n_jobs : int or None, default=None
