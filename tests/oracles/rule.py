@@ -65,10 +65,15 @@ def choose(scores, sizes, tolerance, allowed, paths=None, counts=None):
         a for a, mean in enumerate(means) if mean is not None and (counts is None or counts[a])
     ]
 
+    def first_best(some):
+        top = max(scores[a] for a in some)
+        return min(a for a in some if scores[a] >= top - 1e-12)
+
     def best_of(some):
         top = max(means[a] for a in some)
         ties = [a for a in some if means[a] >= top - 1e-12]
-        return min(ties, key=lambda a: (sizes[a], a))
+        fewest = min(sizes[a] for a in ties)
+        return first_best([a for a in ties if sizes[a] == fewest])
 
     def enough(best):
         return [
@@ -82,4 +87,4 @@ def choose(scores, sizes, tolerance, allowed, paths=None, counts=None):
     fewest = min(sizes[a] for a in good)
     good = [a for a in good if sizes[a] <= fewest + 1e-9]
     top = max(means[a] for a in good)
-    return min(a for a in good if means[a] >= top - 1e-12), best
+    return first_best([a for a in good if means[a] >= top - 1e-12]), best

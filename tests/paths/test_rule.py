@@ -139,6 +139,16 @@ def test_ties_go_to_the_sparsest_and_then_to_the_first():
         assert choose(scores, sizes, paths=paths, tolerance=0.0) == (1, 1)
 
 
+def test_of_levels_of_one_size_the_best_is_chosen():
+    """Their averages are the same, such as those of several penalties with as many features."""
+    scores, sizes = np.array([0.7, 0.8, 0.8, 0.6, 0.7]), np.array([2.0, 2.0, 2.0, 9.0, 9.0])
+    assert choose(scores, sizes) == (1, 1)
+    assert choose(scores, sizes, allowed=np.array([True, False, False, True, True])) == (0, 1)
+    assert choose(scores, sizes, allowed=sizes > 2) == (4, 4)
+    drawn = np.array([scores, scores[[0, 2, 1, 4, 3]], [0.8, 0.7, 0.6, 0.5, 0.4]])
+    assert choose_drawn(drawn, sizes, [None] * 3) == [(1, 1), (1, 1), (0, 0)]
+
+
 def test_sizes_without_a_score_are_never_chosen_and_have_no_say():
     scores, sizes = np.array([np.nan, 0.8, np.nan, 0.9, -np.inf]), np.arange(1.0, 6.0)
     found = choose(scores, sizes, tolerance=0.2)

@@ -8,10 +8,11 @@ rule averages them over similar sizes of the same path first,
    k_{ab} = \exp\Big(-\frac12\Big(\frac{\log(m_a + 1) - \log(m_b + 1)}{0.35}\Big)^2\Big).
 
 Candidate a is *good enough* when :math:`\max_b A_b - A_a \le \text{tolerance}`, and the rule
-selects the sparsest of these; of several, those that are preferred because they can be read; and
-of these the one with the best averaged score. No standard error has a say: with few rows it is 5
-to 10 points of score, which the rule would give away for nothing but its own ignorance, and with
-many it makes trivial differences count (measured: `benchmarks/accuracy/rules.py`).
+selects the sparsest of these; of several, those that are preferred because they can be read; of
+these the one with the best averaged score, and of levels of one path, whose averages are equal
+where their sizes are, the one with the best score. No standard error has a say: with few rows it
+is 5 to 10 points of score, which the rule would give away for nothing but its own ignorance, and
+with many it makes trivial differences count (measured: `benchmarks/accuracy/rules.py`).
 
 A candidate that cannot be read may have a *twin* that can, with the same features: it counts only
 if its own score is above that of the twin by more than one standard error of the difference and by
@@ -133,17 +134,17 @@ def choose_drawn(
             assert error is not None
             counts = np.isfinite(without_twins(own, twins, error, tolerance))
             average = np.where(counts, average, -np.inf)
-        chosen.append(_choose(average, sparsity, tolerance, allowed, preferred))
+        chosen.append(_choose(own, average, sparsity, tolerance, allowed, preferred))
     return chosen
 
 
-def _choose(scores, sparsity, tolerance, allowed, preferred):
-    """`choose` by scores that are averaged."""
-    best = best_of(scores, sparsity)
+def _choose(own, scores, sparsity, tolerance, allowed, preferred):
+    """`choose` by scores that are averaged; `own`: before that."""
+    best = _best_of(own, scores, sparsity)
     enough = scores >= scores[best] - tolerance - _ROUNDING
     if allowed is not None:
         if not (enough & allowed).any():
-            best = best_of(np.where(allowed, scores, -np.inf), sparsity)
+            best = _best_of(own, np.where(allowed, scores, -np.inf), sparsity)
             enough = scores >= scores[best] - tolerance - _ROUNDING
         enough &= allowed
     sizes = np.where(enough, sparsity, np.inf)
@@ -151,7 +152,20 @@ def _choose(scores, sparsity, tolerance, allowed, preferred):
     if preferred is not None and (fewest & preferred).any():
         fewest &= preferred
     left = np.where(fewest, scores, -np.inf)
-    return int(np.argmax(left >= left.max() - _ROUNDING)), best
+    return _first_best(own, left >= left.max() - _ROUNDING), best
+
+
+def _best_of(own, scores, sparsity):
+    """`best_of` by scores that are averaged; ties of those, too, go to the best score."""
+    best = best_of(scores, sparsity)
+    ties = (scores >= scores[best] - _ROUNDING) & (sparsity <= sparsity[best])
+    return _first_best(own, ties)
+
+
+def _first_best(scores, among):
+    """The best of some candidates; ties go to the first."""
+    left = np.where(among & np.isfinite(scores), scores, -np.inf)
+    return int(np.argmax(left >= left.max() - _ROUNDING))
 
 
 def averaged(
