@@ -137,7 +137,7 @@ def test_the_best_level_is_the_sparsest_of_equals():
 def test_the_rule_takes_a_sparser_level_that_is_as_good(data):
     X, codes = data
     found = run(X, codes, splits_of(4))
-    sparse, best = found.choose("1se"), found.choose("best")
+    sparse, best = found.choose("sparsest"), found.choose("best")
     means = averaged(found.scores, found.n_features)
     assert sparse == np.flatnonzero(means >= means.max() - 0.01)[0]
     assert sparse <= best
