@@ -57,7 +57,7 @@ CENTERS = [
     SparseCenterClassifier(3, scaling="variance"),
     SparseCenterClassifier(3, covariance="shrunk"),
     SparseCenterClassifierCV(cv=3),
-    SparseCenterClassifierCV(cv=3, metric="l1", rule="1se"),
+    SparseCenterClassifierCV(cv=3, metric="l1", rule="sparsest"),
     SparseCenterClassifierCV(cv=3, covariance="shrunk"),
 ]
 # They name a column, so that the order of columns does not leave them alone.
@@ -72,13 +72,13 @@ PRIMAL_DUAL = [
     PrimalDualClassifier(0.4, ball="l12", adaptive_centers=False, tol=1e-8),
     PrimalDualClassifier(0.4, ball="nuclear", class_weight=None, tol=1e-12),
     PrimalDualClassifierCV([0.3, 0.8], cv=3, tol=1e-8),
-    PrimalDualClassifierCV([0.3, 0.8], cv=3, ball="l21", rule="1se", tol=1e-8),
+    PrimalDualClassifierCV([0.3, 0.8], cv=3, ball="l21", rule="sparsest", tol=1e-8),
 ]
 PANELS = [
     PanelClassifier(3, head="lda"),
     PanelClassifier(3, head="logistic", selection="medians", class_weight=None),
     PanelClassifierCV([1, 3], cv=3, head="lda"),
-    PanelClassifierCV([1, 3], cv=3, head="logistic", selection="centers", rule="1se"),
+    PanelClassifierCV([1, 3], cv=3, head="logistic", selection="centers", rule="sparsest"),
 ]
 # Their landmarks are rows, so that neither weights nor the order of rows leave them alone. Five
 # neighbours of one class cannot honour class weights, 21 can.
@@ -223,11 +223,8 @@ def test_weight_is_repetition_for_random_integer_weights(estimator, seed):
     end = np.cumsum(weight)
     copies = [np.concatenate([np.arange(end[i] - weight[i], end[i]) for i in f]) for f in folds]
     weighted = with_folds(estimator, folds).fit(X, y, sample_weight=weight)
-    # Copies of a row are no further evidence: the rule "1se" must know that they belong together.
-    is_1se = getattr(estimator, "rule", None) == "1se"
-    options = {"groups": np.repeat(np.arange(y.size), weight)} if is_1se else {}
     repeated = with_folds(estimator, copies).fit(
-        np.repeat(X, weight, axis=0), np.repeat(y, weight), **options
+        np.repeat(X, weight, axis=0), np.repeat(y, weight)
     )
     assert_array_equal(weighted.get_support(), repeated.get_support())
     assert_allclose(answers(weighted, X), answers(repeated, X), rtol=1e-4, atol=1e-12)

@@ -3,13 +3,14 @@
     python benchmarks/accuracy/rules.py store --data DIR --store STORE
     python benchmarks/accuracy/rules.py judge --store STORE
 
-`store` draws training rows (30, 40, 60, 100, or half of the rows) from the sets for tuning and
-from generated data, cross-validates several methods on them as `tamis fit` does, and keeps for
-every method and size: which rows are predicted right out of fold, the number of features, and the
-balanced accuracy on the other rows, of the model that is trained on all training rows. It takes
-hours; an interrupted run resumes when you repeat the command. With few rows, only the largest
-classes are used, as many as have enough rows. `judge` takes seconds: it applies every rule of
-`RULES` to what is stored, and writes rules.json and rules.md.
+`store` draws training rows from the sets for tuning and from generated data, cross-validates the
+quickest methods on them as `tamis fit` does, and keeps for every method and size: which rows are
+predicted right out of fold, the number of features, and the balanced accuracy on the other rows,
+of the model that is trained on all training rows. It does the same for halves of breast cancer
+(scikit-learn), to see how stable the number of features is. With few rows, only the largest
+classes are used, as many as have enough rows. A draw of all sets takes minutes; an interrupted run
+resumes when you repeat the command. `judge` takes seconds: it applies every rule of `RULES` to
+what is stored, and writes rules.json and rules.md.
 """
 
 import argparse
@@ -18,7 +19,6 @@ import os
 import sys
 import time
 import warnings
-from dataclasses import replace
 from pathlib import Path
 
 for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -27,6 +27,7 @@ for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 # ruff: noqa: E402
 import numpy as np
 from at_k_data import TUNED, default_data, load
+from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
 from tamis.comparison.choosing.choice import Candidates
@@ -37,11 +38,11 @@ from tamis.comparison.run import plan
 from tamis.comparison.running.tasks import Task, run_tasks
 from tamis.comparison.settings import Settings
 from tamis.paths.folds import Fold, default_repeats
-from tamis.paths.rule import TOLERANCE, Counted, allowed_loss, best_of
+from tamis.paths.rule import TOLERANCE, Counted, averaged, best_of
 from tamis.tables import Columns, Table, lay_out
 
-METHODS = ("centers", "medians", "panel", "panel-kernel", "l1-logistic", "relaxed-l1", "rfe")
-N_ROWS = (30, 40, 60, 100, 0)  # 0: half of the rows
+METHODS = ("centers", "panel", "medians", "l1-logistic", "relaxed-l1")  # the quickest
+N_ROWS = (30, 60, 120, 240)
 _FEWEST, _MOST_TEST = 6, 4_000
 # Generated sets of two classes: features, those that differ, by how many standard deviations, and
 # the correlation between features.
@@ -51,6 +52,8 @@ GENERATED = {
     "made/many weak": (200, 40, 0.3, 0.0),
     "made/correlated": (500, 50, 0.5, 0.7),
 }
+# A set of scikit-learn whose halves show how stable the recommended number of features is.
+HALVED, N_HALF, N_HALVINGS = "breast cancer", 284, 20
 RESULTS = Path(__file__).parents[1] / "results"
 
 
@@ -72,22 +75,28 @@ def store_all(options):
     """Store everything that is not stored yet."""
     warnings.filterwarnings("ignore")
     options.store.mkdir(parents=True, exist_ok=True)
-    for draw in range(options.draws):
+    for name, n_rows, draw in cells(options.draws):
+        file = options.store / f"{name.replace('/', '+')} {n_rows} {draw}.npz"
+        if file.is_file():
+            continue
+        start, rows = time.process_time(), rows_of(name, n_rows, draw, options.data)
+        if rows is None:  # too few are left
+            continue
+        found = measure(*rows, draw)
+        part = file.with_suffix(".part")
+        with part.open("wb") as stream:
+            np.savez_compressed(stream, **found)
+        part.replace(file)
+        seconds = time.process_time() - start
+        print(f"{file.stem}: {seconds:.0f} s", file=sys.stderr, flush=True)
+
+
+def cells(n_draws):
+    """Set, number of training rows and draw of everything that is stored."""
+    yield from ((HALVED, N_HALF, draw) for draw in range(N_HALVINGS))
+    for draw in range(n_draws):
         for n_rows in N_ROWS:
-            for name in (*TUNED, *GENERATED):
-                file = options.store / f"{name.replace('/', '+')} {n_rows} {draw}.npz"
-                if file.is_file():
-                    continue
-                start, rows = time.process_time(), rows_of(name, n_rows, draw, options.data)
-                if rows is None:  # too few are left
-                    continue
-                found = measure(*rows, draw)
-                part = file.with_suffix(".part")
-                with part.open("wb") as stream:
-                    np.savez_compressed(stream, **found)
-                part.replace(file)
-                seconds = time.process_time() - start
-                print(f"{file.stem}: {seconds:.0f} s", file=sys.stderr, flush=True)
+            yield from ((name, n_rows, draw) for name in (*TUNED, *GENERATED))
 
 
 def rows_of(name, n_rows, draw, data):
@@ -95,25 +104,23 @@ def rows_of(name, n_rows, draw, data):
     if name in GENERATED:
         n_features, n_true, shift, correlation = GENERATED[name]
         rng = np.random.default_rng([draw, n_rows, sorted(GENERATED).index(name)])
-        n_train = n_rows or 200
-        y = np.arange(n_train + _MOST_TEST) % 2
+        y = np.arange(n_rows + _MOST_TEST) % 2
         X = np.sqrt(1 - correlation) * rng.normal(size=(y.size, n_features))
         X += np.sqrt(correlation) * rng.normal(size=(y.size, 1))
         X[:, :n_true] += shift * y[:, None]
-        return X[:n_train], y[:n_train], X[n_train:], y[n_train:]
-    X, y, _ = load(name, data)
-    if n_rows:  # as many of the largest classes as have enough rows, at least two
-        counts = np.sort(np.bincount(y))[::-1]
-        enough = counts / np.cumsum(counts) * n_rows >= _FEWEST
-        n_kept = max(2, np.count_nonzero(enough))
-        largest = np.argsort(-np.bincount(y), kind="stable")[:n_kept]
-        kept = np.isin(y, largest)
-        X, y = X[kept], np.unique(y[kept], return_inverse=True)[1]
+        return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
+    X, y = load_breast_cancer(return_X_y=True) if name == HALVED else load(name, data)[:2]
+    # As many of the largest classes as have enough rows, at least two.
+    counts = np.sort(np.bincount(y))[::-1]
+    enough = counts / np.cumsum(counts) * n_rows >= _FEWEST
+    n_kept = max(2, np.count_nonzero(enough))
+    largest = np.argsort(-np.bincount(y), kind="stable")[:n_kept]
+    kept = np.isin(y, largest)
+    X, y = X[kept], np.unique(y[kept], return_inverse=True)[1]
     if n_rows > 0.8 * y.size:
         return None
-    size = n_rows if n_rows else 0.5
-    rows = train_test_split(np.arange(y.size), train_size=size, stratify=y, random_state=draw)
-    train, test = rows
+    rows = np.arange(y.size)
+    train, test = train_test_split(rows, train_size=n_rows, stratify=y, random_state=draw)
     return X[train], y[train], X[test], y[test]
 
 
@@ -162,30 +169,31 @@ def problem_of(X, y):
 
 def within(largest, share=1.0):
     """At most one standard error (or a share of it) and a largest loss, or the tolerance."""
-
-    def allow(errors):
-        return np.maximum(np.minimum(share * errors, largest), TOLERANCE)
-
-    return allow
+    return lambda errors: np.maximum(np.minimum(share * errors, largest), TOLERANCE)
 
 
-# How far behind the best a score may be, by the standard errors of the differences; and over how
-# many sizes the scores of a method are averaged first (standard deviation of log(size + 1)).
-RULES = {
-    "best": (lambda errors: np.zeros_like(errors), 0.0),
-    "one error (before)": (within(np.inf), 0.0),
-    "one error, at most 0.03": (within(0.03), 0.0),
-    "one error, at most 0.02 (the rule)": (allowed_loss, 0.0),
-    "one error, at most 0.015": (within(0.015), 0.0),
-    "0.01": (within(0.0), 0.0),
-    "half an error": (within(np.inf, 0.5), 0.0),
-    "half an error, at most 0.02": (within(0.02, 0.5), 0.0),
-    "best, averaged": (lambda errors: np.zeros_like(errors), 0.35),
-    "one error, averaged": (within(np.inf), 0.35),
-    "one error, at most 0.03, averaged": (within(0.03), 0.35),
-    "one error, at most 0.02, averaged": (within(0.02), 0.35),
-    "0.01, averaged": (within(0.0), 0.35),
+def constant(loss):
+    """At most this loss, whatever the standard error."""
+    return lambda errors: np.full_like(errors, loss)
+
+
+# How far behind the best a score may be, by the standard errors of the differences; each with
+# the scores as they are, and with scores that are averaged over neighbouring sizes of a method.
+LOSSES = {
+    "best": constant(0.0),
+    "0.01": constant(0.01),
+    "0.015": constant(0.015),
+    "0.02": constant(0.02),
+    "one error": within(np.inf),
+    "one error, at most 0.015": within(0.015),
+    "one error, at most 0.02": within(0.02),
+    "half an error": within(np.inf, 0.5),
+    "half an error, at most 0.015": within(0.015, 0.5),
+    "half an error, at most 0.02": within(0.02, 0.5),
 }
+RULES = {name: (loss, False) for name, loss in LOSSES.items()}
+RULES |= {f"{name}, averaged": (loss, True) for name, loss in LOSSES.items()}
+USED = "0.01, averaged"
 
 
 def judge_all(options):
@@ -229,21 +237,20 @@ def judge(draws):
             "behind_fixed": round(100 * float(np.mean(fixed - truth)), 3),
             "log_size": round(float(np.mean(np.log(sizes))), 4),
             "spread": round(float(np.var(np.log(sizes), ddof=1)), 4),
+            "sizes": [float(size) for size in sizes],
+            "truth": [round(float(score), 4) for score in truth],
         }
     return {"rules": found}
 
 
-def take(stored, allow, width):
+def take(stored, allow, is_averaged):
     """The place that a rule takes."""
-    errors = Counted.of(
-        stored["right"] / float(stored["n_repeats"]), stored["codes"], balanced=True
-    )
+    right = stored["right"] / float(stored["n_repeats"])
     sizes = stored["sparsity"]
-    if width:
-        x = np.log(sizes + 1)
-        near = np.exp(-0.5 * ((x[:, None] - x) / width) ** 2)
-        near *= stored["method"][:, None] == stored["method"]
-        errors = replace(errors, right=near @ errors.right / near.sum(axis=1, keepdims=True))
+    if is_averaged:
+        paths = np.unique(stored["method"], return_inverse=True)[1]
+        right = averaged(right.T, sizes, paths).T
+    errors = Counted.of(right, stored["codes"], balanced=True)
     scores = errors.scores()
     best = best_of(scores, sizes)
     enough = scores[best] - scores <= allow(errors.against(best)) + 1e-12
@@ -262,19 +269,18 @@ def tables(records):
         "score, and behind the method and size that is best on the other draws of the set. "
         "Features: geometric mean. Spread: by which factor the number of features varies from "
         "draw to draw (one standard deviation). Averaged: over neighbouring sizes of a method, "
-        f"before the choice. Methods: {', '.join(METHODS)}; sets: those for tuning, and generated "
-        "ones. Made by `benchmarks/accuracy/rules.py`.",
+        f"before the choice. `tamis fit` uses: {USED}; one error is the usual rule. Methods: "
+        f"{', '.join(METHODS)}; sets: those for tuning, and generated ones. Made by "
+        "`benchmarks/accuracy/rules.py`.",
     ]
     for n_rows in N_ROWS:
-        own = [record for record in records if record["rows"] == n_rows]
+        own = [r for r in records if r["rows"] == n_rows and r["set"] != HALVED]
         if not own:
             continue
         n_draws = [record["draws"] for record in own]
-        rows = f"{n_rows} rows" if n_rows else "half of the rows"
         lines += [
             "",
-            f"## {rows[0].upper()}{rows[1:]}: {len(own)} sets, {min(n_draws)} to "
-            f"{max(n_draws)} draws",
+            f"## {n_rows} rows: {len(own)} sets, {min(n_draws)} to {max(n_draws)} draws",
             "",
             "| rule | behind the best score | behind the best fixed size | features | spread |",
             "| --- | --- | --- | --- | --- |",
@@ -293,7 +299,27 @@ def tables(records):
                 np.exp(np.sqrt(values["spread"].mean())),
             )
             lines.append(f"| {rule} | {' | '.join(cells)} | {size:.1f} | x {spread:.1f} |")
+    for record in records:
+        if record["set"] == HALVED:
+            lines += halvings(record)
     return "\n".join(lines) + "\n"
+
+
+def halvings(record):
+    """How stable the recommended number of features is, in Markdown."""
+    yield from (
+        "",
+        f"## {HALVED.capitalize()} (scikit-learn), {record['draws']} halvings",
+        "",
+        "| rule | features: mean | least to most | standard deviation | balanced accuracy |",
+        "| --- | --- | --- | --- | --- |",
+    )
+    for rule, found in record["rules"].items():
+        sizes = np.array(found["sizes"])
+        yield (
+            f"| {rule} | {sizes.mean():.1f} | {sizes.min():.0f} to {sizes.max():.0f} "
+            f"| {sizes.std(ddof=1):.1f} | {100 * np.mean(found['truth']):.1f} |"
+        )
 
 
 if __name__ == "__main__":

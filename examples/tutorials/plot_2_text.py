@@ -43,9 +43,9 @@ print(f"{X.shape[0]:,} x {X.shape[1]:,}, {X.nnz / X.shape[0]:.0f} stored values 
 # One pass, every number of words
 # -------------------------------
 # Sparse centers order all words in one pass; cross-validation then scores a few hundred sizes at
-# once. With ``rule="1se"`` the smallest size that is good enough is chosen.
+# once. With ``rule="sparsest"`` the smallest size that is good enough is chosen.
 
-model = SparseCenterClassifierCV(rule="1se").fit(X_train, y_train)
+model = SparseCenterClassifierCV(rule="sparsest").fit(X_train, y_train)
 print(f"{model.n_features_} words, accuracy on new rows {model.score(X_test, y_test):.3f}")
 print(vocabulary[model.feature_order_[:10]].tolist())
 

@@ -66,7 +66,9 @@ _ = ax.set(
 # the smallest panel that is good enough. ``cross_val_score`` repeats all of this and gives a
 # score that you can report.
 
-panel = make_pipeline(StandardScaler(), PanelClassifierCV([1, 2, 3, 5, 8], rule="1se", head="lda"))
+panel = make_pipeline(
+    StandardScaler(), PanelClassifierCV([1, 2, 3, 5, 8], rule="sparsest", head="lda")
+)
 scores = cross_val_score(panel, X, y, cv=3, scoring="balanced_accuracy")
 print(f"{scores.mean():.3f} +- {scores.std(ddof=1) / np.sqrt(3):.3f}")
 

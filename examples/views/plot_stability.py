@@ -14,7 +14,7 @@ from tamis.inspection import CentersDisplay, SparsityPathDisplay, StabilityDispl
 
 data = load_breast_cancer(as_frame=True)
 X, y = data.data, data.target_names[data.target]
-chosen = SparseCenterClassifierCV(rule="1se").fit(X, y)
+chosen = SparseCenterClassifierCV(rule="sparsest").fit(X, y)
 
 # %%
 # The score for every number of features, with one standard error to either side. The choice is the

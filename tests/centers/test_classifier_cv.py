@@ -12,6 +12,7 @@ from sklearn.model_selection import (
 )
 
 from tamis import SparseCenterClassifier, SparseCenterClassifierCV
+from tests.oracles import rule
 
 options = pytest.mark.parametrize(
     "parameters", [{}, {"metric": "l1"}, {"scaling": "std"}, {"covariance": "shrunk"}], ids=str
@@ -85,11 +86,13 @@ def test_rules_choose_the_best_and_the_sparsest_that_is_good_enough():
         assert score[k - 1] == pytest.approx(expected)
     assert best.n_features_ == np.flatnonzero(score > score.max() - 1e-9)[0] + 1
     assert best.best_score_ == pytest.approx(score.max())
-    assert SparseCenterClassifierCV(rule="1se").fit(X, y).n_features_ <= best.n_features_
-    # 3 features are 0.065 better than 2, which are 0.1 better than 1.
-    assert SparseCenterClassifierCV(rule="1se", tolerance=0.1).fit(X, y).n_features_ == 2
+    sizes = best.path_["n_features"]
+    for tolerance in (0.0, 0.01, 0.03, 0.1):
+        few = SparseCenterClassifierCV(rule="sparsest", tolerance=tolerance).fit(X, y)
+        place = rule.choose(score, sizes, tolerance, [True] * sizes.size)[0]
+        assert few.n_features_ == sizes[place] <= best.n_features_
     # A tolerance that is as large as any difference needs no more than one feature.
-    assert SparseCenterClassifierCV(rule="1se", tolerance=1.0).fit(X, y).n_features_ == 1
+    assert SparseCenterClassifierCV(rule="sparsest", tolerance=1.0).fit(X, y).n_features_ == 1
     assert sorted(best.path_) == ["cost", "level", "n_features", "score", "standard_error"]
 
 
@@ -260,7 +263,7 @@ def test_a_callback_can_stop_and_leaves_a_usable_classifier(n_steps):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"rule": "2se"}, "rule must be 'best' or '1se', got '2se'"),
+        ({"rule": "1se"}, "rule must be 'best' or 'sparsest' .*, got '1se'"),
         ({"levels": [0, 3]}, "levels must be a list of integers >= 1"),
         ({"levels": []}, "levels must be a list of integers >= 1"),
         ({"levels": [1.5]}, "levels must be a list of integers >= 1"),

@@ -90,10 +90,10 @@ def test_an_unreachable_wish_warns_and_takes_the_nearest_level(fit):
     assert fewest.cost_weight_ == 0.003
 
 
-def test_one_standard_error_asks_no_more_than_the_best(fit):
+def test_the_sparsest_asks_no_more_than_the_best(fit):
     X, y = make_data(1)
-    assert fit(X, y, rule="1se").cost_weight_ >= fit(X, y).cost_weight_
-    assert fit(X, y, rule="1se", tolerance=1.0).cost_weight_ == 0.2
+    assert fit(X, y, rule="sparsest").cost_weight_ >= fit(X, y).cost_weight_
+    assert fit(X, y, rule="sparsest", tolerance=1.0).cost_weight_ == 0.2
 
 
 def test_a_number_of_cost_weights_spans_from_nothing_to_much(small):
@@ -151,7 +151,7 @@ def test_groups_nan_and_scorings(fit):
         ({"tolerance": -0.1}, "tolerance must be a number >= 0"),
         ({"min_score": "0.9"}, "min_score must be a number"),
         ({"min_score": 0.9, "n_features_to_select": 3}, "omit the other"),
-        ({"rule": "2se"}, "rule must be 'best' or '1se'"),
+        ({"rule": "1se"}, "rule must be 'best' or 'sparsest'"),
         ({"scoring": 3}, "scoring must be a name"),
         ({"learner": "magic"}, "learner must be one of"),
         ({"n_trees": 5, "n_states": 5}, "=5 is for learner='"),

@@ -50,7 +50,7 @@ def test_bands_are_one_standard_error_wide():
 
 
 def test_the_path_of_an_estimator():
-    model = SparseCenterClassifierCV(rule="1se").fit(*load_iris(return_X_y=True))
+    model = SparseCenterClassifierCV(rule="sparsest").fit(*load_iris(return_X_y=True))
     display = SparsityPathDisplay.from_estimator(model)
     assert_array_equal(display.lines_[0].get_ydata(), model.path_["score"])
     assert display.chosen == (model.n_features_, model.best_score_)

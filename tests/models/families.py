@@ -38,7 +38,7 @@ MODELS = {
         1, feature_groups={"a": ["age", "last"], "b": [1, 2], "c": [3, 4]}, keep="x,y"
     ),
     "centers cv": SparseCenterClassifierCV(cv=3),
-    "centers cv l1": SparseCenterClassifierCV(metric="l1", cv=3, rule="1se"),
+    "centers cv l1": SparseCenterClassifierCV(metric="l1", cv=3, rule="sparsest"),
     "primal-dual": PrimalDualClassifier(0.8, class_weight={"one": 1.0, "two": 2, "three": 0.5}),
     "primal-dual projection": PrimalDualClassifier(0.8, head="projection"),
     "primal-dual logistic": PrimalDualClassifier(0.8, head="logistic"),

@@ -1,6 +1,6 @@
 """The rule of choice, one candidate, unit and row at a time; no code shared with tamis."""
 
-from math import sqrt
+from math import exp, isfinite, log, sqrt
 
 
 def score(right, codes, weights, rows, balanced):
@@ -41,24 +41,43 @@ def standard_error(best, other, codes, weights, units, balanced):
     return sqrt(variance + smoothing)
 
 
-def choose(scores, sizes, error, tolerance, allowed):
-    """`error(b, a)` is the standard error of the difference between two candidates."""
-    everything = range(len(scores))
+def averaged(scores, sizes, paths):
+    """Means over similar sizes of the same path, one candidate at a time; None without a score."""
+    means = []
+    for a, score in enumerate(scores):
+        total = mass = 0.0
+        for b, other in enumerate(scores):
+            if paths[a] == paths[b] and isfinite(other):
+                apart = log((sizes[a] + 1) / (sizes[b] + 1)) / 0.35
+                total += exp(-apart * apart / 2) * other
+                mass += exp(-apart * apart / 2)
+        means.append(total / mass if isfinite(score) else None)
+    return means
+
+
+def choose(scores, sizes, tolerance, allowed, paths=None, counts=None):
+    """Places of the choice and of the candidate that sets the standard.
+
+    `counts`: which candidates may be chosen, or set the standard, at all.
+    """
+    means = averaged(scores, sizes, [0] * len(scores) if paths is None else paths)
+    everything = [
+        a for a, mean in enumerate(means) if mean is not None and (counts is None or counts[a])
+    ]
+
+    def first_best(some):
+        top = max(scores[a] for a in some)
+        return min(a for a in some if scores[a] >= top - 1e-12)
 
     def best_of(some):
-        top = max(scores[a] for a in some)
-        ties = [a for a in some if scores[a] >= top - 1e-12]
-        return min(ties, key=lambda a: (sizes[a], a))
+        top = max(means[a] for a in some)
+        ties = [a for a in some if means[a] >= top - 1e-12]
+        fewest = min(sizes[a] for a in ties)
+        return first_best([a for a in ties if sizes[a] == fewest])
 
     def enough(best):
-        def loss(a):
-            return scores[best] - scores[a] - 1e-12
-
         return [
-            a
-            for a in everything
-            if allowed[a]
-            and (loss(a) <= tolerance or (loss(a) <= error(best, a) and loss(a) <= 0.02))
+            a for a in everything if allowed[a] and means[best] - means[a] <= tolerance + 1e-12
         ]
 
     best = best_of(everything)
@@ -66,4 +85,6 @@ def choose(scores, sizes, error, tolerance, allowed):
         best = best_of([a for a in everything if allowed[a]])
     good = enough(best)
     fewest = min(sizes[a] for a in good)
-    return max((a for a in good if sizes[a] <= fewest + 1e-9), key=lambda a: (scores[a], -a)), best
+    good = [a for a in good if sizes[a] <= fewest + 1e-9]
+    top = max(means[a] for a in good)
+    return first_best([a for a in good if means[a] >= top - 1e-12]), best

@@ -47,10 +47,10 @@ def test_the_chosen_model_is_the_panel_of_its_level():
     assert_allclose(chosen.predict_proba(X), plain.predict_proba(X))
 
 
-def test_the_rule_1se_takes_fewer_features():
+def test_the_sparsest_has_fewer_features():
     X, y = make_data(2, n=120)
     best = PanelClassifierCV(head="lda").fit(X, y)
-    few = PanelClassifierCV(head="lda", rule="1se").fit(X, y)
+    few = PanelClassifierCV(head="lda", rule="sparsest").fit(X, y)
     assert few.n_features_ < best.n_features_
     place = few.path_["level"].tolist().index(few.n_features_)
     tolerance = np.maximum(best.path_["standard_error"].max(), 0.01)

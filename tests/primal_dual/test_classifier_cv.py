@@ -76,7 +76,7 @@ def test_a_larger_tolerance_gives_a_sparser_model():
     radii = [0.1, 0.3, 1.0, 3.0]
     best, sparser, sparsest = (
         PrimalDualClassifierCV(radii, cv=4, rule=rule, tolerance=tolerance).fit(X, y)
-        for rule, tolerance in (("best", 0.01), ("1se", 0.01), ("1se", 1.0))
+        for rule, tolerance in (("best", 0.01), ("sparsest", 0.01), ("sparsest", 1.0))
     )
     assert best.best_score_ == best.path_["score"].max()
     assert sparsest.radius_ == 0.1
@@ -292,7 +292,7 @@ def test_a_scoring_that_cannot_do_without_a_class_says_so():
         ({"radii": [1.0, np.nan]}, "Each of radii must be a number > 0, got nan"),
         ({"n_features_to_select": 0}, "n_features_to_select must be an integer >= 1"),
         ({"n_features_to_select": 3, "ball": "nuclear"}, "needs a ball that selects"),
-        ({"rule": "first"}, "rule must be 'best' or '1se'"),
+        ({"rule": "first"}, "rule must be 'best' or 'sparsest'"),
         ({"scoring": 3}, "scoring must be a name"),
         ({"ball": "l3"}, "ball must be one of"),
         ({"loss": "hinge"}, "loss must be one of"),

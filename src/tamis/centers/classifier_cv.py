@@ -53,12 +53,12 @@ class SparseCenterClassifierCV(ScoringMixin, FittedCenters):
         Folds; an integer means that many stratified folds.
     scoring : str or callable, default="balanced_accuracy"
         Score to maximise.
-    rule : {"best", "1se"}, default="best"
+    rule : {"best", "sparsest"}, default="best"
         "best": the number of features with the best score, the smallest one if there are ties.
-        "1se": the smallest number of features whose score is within one standard error, but at
-        most 0.02, of the best, or within `tolerance`.
+        "sparsest": the smallest number of features whose score, averaged over similar sizes, is
+        within `tolerance` of the best.
     tolerance : float, default=0.01
-        For rule="1se": a difference in score this small is not worth a feature.
+        For rule="sparsest": a difference in score this small is not worth a feature.
     n_jobs : int or None, default=None
         Number of threads for the folds. Results do not depend on it.
 
@@ -92,7 +92,7 @@ dispersion_, class_prior_, class_count_, n_features_in_, feature_names_in_
     >>> from sklearn.datasets import load_iris
     >>> from tamis import SparseCenterClassifierCV
     >>> data = load_iris(as_frame=True)
-    >>> model = SparseCenterClassifierCV(rule="1se").fit(data.data, data.target)
+    >>> model = SparseCenterClassifierCV(rule="sparsest").fit(data.data, data.target)
     >>> model.get_feature_names_out().tolist()
     ['petal length (cm)']
     >>> model.path_["score"].round(2).tolist()

@@ -26,7 +26,8 @@ def show_comparison(metrics):
         yield Styled("  baselines", "dim")
     for name, method in others:
         yield from _show_row(name, method, metrics)
-    told = "close: within one standard error of the difference, or the tolerance"
+    tolerance = f"{settings['tolerance']:g}"
+    told = f"close: its score, averaged over similar sizes, is within {tolerance} of the best"
     if any(method["is_recommended"] for method in methods.values()):
         told += "; in the line with *, close to the best of all methods"
     yield from paragraph(told, indent="  ", style="dim")

@@ -192,8 +192,8 @@ class Options:
     )
     tolerance: float = _option(
         0.01,
-        "difference in score that is not worth an extra feature (default: 0.01); with 0, only the "
-        "standard error counts, up to 0.02",
+        "difference in score that is not worth an extra feature (default: 0.01); scores are "
+        "averaged over similar sizes of a method first",
         group="comparing",
         must=Number(0, 1, open_high=True),
         metavar="T",

@@ -83,12 +83,11 @@ class DatumWiseClassifierCV(CalibratedPathMixin, ScoringMixin, FittedDatumWise):
         Folds; an integer means that many stratified folds.
     scoring : str, callable or None, default="balanced_accuracy"
         Score to maximise; None: accuracy.
-    rule : {"best", "1se"}, default="best"
-        "best": the best score, ties to the fewest features. "1se": the fewest features among the
-        levels that are at most one standard error of the difference (but at most 0.02), or
-        `tolerance`, behind the best.
+    rule : {"best", "sparsest"}, default="best"
+        "best": the best score, ties to the fewest features. "sparsest": the fewest features whose
+        score, averaged over similar sizes, is within `tolerance` of the best.
     tolerance : float, default=0.01
-        For "1se": a difference in score this small is not worth a feature.
+        For "sparsest": a difference in score this small is not worth a feature.
     n_jobs : int or None, default=None
         Number of threads for the folds. Results do not depend on it.
     random_state : int, RandomState instance or None, default=None

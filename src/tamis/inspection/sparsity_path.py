@@ -99,7 +99,7 @@ class SparsityPathDisplay(Display):
     >>> from sklearn.datasets import load_iris
     >>> from tamis import SparseCenterClassifierCV
     >>> from tamis.inspection import SparsityPathDisplay
-    >>> model = SparseCenterClassifierCV(rule="1se").fit(*load_iris(return_X_y=True))
+    >>> model = SparseCenterClassifierCV(rule="sparsest").fit(*load_iris(return_X_y=True))
     >>> display = SparsityPathDisplay.from_estimator(model)
     >>> display.curves[0].scores.round(2).tolist(), display.chosen[0]
     ([0.95, 0.96, 0.9, 0.87], 1.0)

@@ -63,7 +63,7 @@ class StabilityDisplay(Display):
     >>> from sklearn.datasets import load_iris
     >>> from tamis import SparseCenterClassifierCV
     >>> from tamis.inspection import StabilityDisplay
-    >>> model = SparseCenterClassifierCV(rule="1se").fit(*load_iris(return_X_y=True))
+    >>> model = SparseCenterClassifierCV(rule="sparsest").fit(*load_iris(return_X_y=True))
     >>> display = StabilityDisplay.from_estimator(model)
     >>> display.feature_names, display.frequencies.tolist()
     (['x2'], [1.0])

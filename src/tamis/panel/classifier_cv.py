@@ -71,12 +71,12 @@ default="auto"
         Outer folds. An integer: stratified folds of distinct rows.
     scoring : str or callable, default="balanced_accuracy"
         Score to maximise.
-    rule : {"best", "1se"}, default="best"
+    rule : {"best", "sparsest"}, default="best"
         "best": the number of features with the best score, the smallest one if there are ties.
-        "1se": the smallest number of features whose score is within one standard error, but at
-        most 0.02, of the best, or within `tolerance`.
+        "sparsest": the smallest number of features whose score, averaged over similar sizes, is
+        within `tolerance` of the best.
     tolerance : float, default=0.01
-        For rule="1se": a difference in score this small is not worth a feature.
+        For rule="sparsest": a difference in score this small is not worth a feature.
     max_seconds : float or None, default=10.0
         As in `PanelClassifier`; of each search, of which there is one for every level and fold.
     n_jobs : int or None, default=None

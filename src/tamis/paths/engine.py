@@ -44,8 +44,9 @@ _BLOCK = 8_000_000
 
 def check_rule(rule: str) -> None:
     """Raise unless `rule` is one of the selection rules."""
-    if not isinstance(rule, str) or rule not in ("best", "1se"):
-        raise ValueError(f"rule must be 'best' or '1se', got {rule!r}.")
+    if not isinstance(rule, str) or rule not in ("best", "sparsest"):
+        told = "(the fewest features that are good enough)"
+        raise ValueError(f"rule must be 'best' or 'sparsest' {told}, got {rule!r}.")
 
 
 @dataclass(frozen=True)
@@ -222,8 +223,8 @@ class PathScores:
         """Place of the level that the rule selects.
 
         `rule`: the best score, ties to the sparsest; or the sparsest level that is good enough
-        (`tamis.paths.rule`). `tolerance`: for "1se": difference in score that is not worth another
-        feature.
+        (`tamis.paths.rule`). `tolerance`: for "sparsest": difference in score that is not worth
+        another feature.
         """
         check_rule(rule)
         if np.isnan(self.scores).all():
@@ -231,7 +232,7 @@ class PathScores:
         scores = np.where(np.isnan(self.scores), -np.inf, self.scores)
         if rule == "best":
             return best_of(scores, self.n_features)
-        return choose(scores, self.n_features, self.errors, tolerance=tolerance)[0]
+        return choose(scores, self.n_features, tolerance=tolerance)[0]
 
     def stability(self, level: int) -> NDArray[np.float64]:
         """Share of folds whose model uses each column, at one level."""

@@ -1,32 +1,40 @@
 r"""The selection rule: the sparsest candidate that is good enough.
 
-Candidates are the levels of all paths. For candidate a let :math:`z_{ai}` be the share of the
-repeats in which it is right on row i, b the candidate with the best score (ties go to the
-sparsest) and :math:`d_i = z_{bi} - z_{ai}`. Rows have weights :math:`w_i = s_i / (C S_c)` for
-balanced accuracy (s sample weights, S_c their sum over class c) and :math:`s_i / S` for accuracy,
-so that :math:`D_a = \sum_i w_i d_i` is how far a is behind the best. Its variance is paired,
+Candidates are the sizes of all paths, :math:`S_a` is the score of candidate a and :math:`m_a` its
+number of features. Scores of few rows are noisy, and the best of many sizes is a lucky one, so the
+rule averages them over similar sizes of the same path first,
+
+.. math:: A_a = \frac{\sum_b k_{ab} S_b}{\sum_b k_{ab}}, \qquad
+   k_{ab} = \exp\Big(-\frac12\Big(\frac{\log(m_a + 1) - \log(m_b + 1)}{0.35}\Big)^2\Big).
+
+Candidate a is *good enough* when :math:`\max_b A_b - A_a \le \text{tolerance}`, and the rule
+selects the sparsest of these; of several, those that are preferred because they can be read; of
+these the one with the best averaged score, and of levels of one path, whose averages are equal
+where their sizes are, the one with the best score. No standard error has a say: with few rows it
+is 5 to 10 points of score, which the rule would give away for nothing but its own ignorance, and
+with many it makes trivial differences count (measured: `benchmarks/accuracy/rules.py`).
+
+A candidate that cannot be read may have a *twin* that can, with the same features: it counts only
+if its own score is above that of the twin by more than one standard error of the difference and by
+more than the tolerance.
+
+Standard errors of differences are paired. Let :math:`z_{ai}` be the share of the repeats in which
+candidate a is right on row i and :math:`d_i = z_{bi} - z_{ai}`. Rows have weights
+:math:`w_i = s_i / (C S_c)` for balanced accuracy (s sample weights, S_c their sum over class c)
+and :math:`s_i / S` for accuracy, so that :math:`D_a = \sum_i w_i d_i` is how far a is behind b.
+Its variance is
 
 .. math:: V_a = \frac{U}{U - 1} \sum_u \Big(\sum_{i \in u} w_i (d_i - \bar d_{c(i)})\Big)^2,
 
 over units u: sample groups, or single rows; :math:`\bar d_c` is the mean of d in a class (for
 accuracy: over all rows). A perfect score must not look infinitely certain, so half a discordant
 unit is added in each direction [1]_: :math:`V_0 = C^{-2} \sum_c (U_c + 2)^{-2}`, with U_c units
-that have rows of class c (accuracy: :math:`(U + 2)^{-2}`). Candidate a is *good enough* when
-
-.. math:: D_a \le \max\big(\min(\sqrt{V_a + V_0}, 0.02), \text{tolerance}\big),
-
-and the rule selects the sparsest of these; of several, those that are preferred because they can
-be read; and of these the one with the best score. A candidate that cannot be read may have a
-*twin* that can, with the same features: it counts only if its score is above that of the twin by
-more than one standard error of the difference and by more than the tolerance. The tolerance makes
-the rule useful for many rows, where every difference is significant; the limit of 0.02 for few,
-where one standard error is 5 to 10 points of score, which the rule would give away for nothing
-but its own ignorance (measured: `benchmarks/accuracy/rules.py`). Scores that are not means
-over rows (F1, Matthews correlation, area under the curve) take :math:`V_a` from the covariance of
-bootstrap draws.
+that have rows of class c (accuracy: :math:`(U + 2)^{-2}`); the standard error is
+:math:`\sqrt{V_a + V_0}`. Scores that are not means over rows (F1, Matthews correlation, area under
+the curve) take :math:`V_a` from the covariance of bootstrap draws.
 
 Shapes: P candidates, n rows; `right` is (P, n). All variances against one b cost two passes over
-`right`, so the rule is cheap enough to be applied again in every bootstrap draw.
+`right`.
 
 References
 ----------
@@ -36,6 +44,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,24 +52,22 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 __all__ = [
-    "LARGEST_LOSS",
     "TOLERANCE",
     "Counted",
     "Drawn",
     "PerFold",
-    "allowed_loss",
+    "averaged",
     "best_of",
     "choose",
     "choose_drawn",
-    "good_enough",
     "smoothing",
     "without_twins",
 ]
 
 # Differences in score that are not worth another feature.
 TOLERANCE = 0.01
-# The most that the rule gives up for fewer features, however uncertain the difference is.
-LARGEST_LOSS = 0.02
+# Sizes are similar when log(size + 1) differs by about this: the standard deviation of a Gaussian.
+_SIMILAR = 0.35
 _ROUNDING = 1e-12
 # Values that are worked on together.
 _BLOCK = 1 << 17
@@ -69,96 +76,125 @@ _BLOCK = 1 << 17
 def choose(
     scores: NDArray,
     sparsity: NDArray,
-    errors: Counted | Drawn | PerFold,
     *,
+    paths: NDArray | None = None,
     tolerance: float = TOLERANCE,
     allowed: NDArray[np.bool_] | None = None,
     preferred: NDArray[np.bool_] | None = None,
     twins: NDArray[np.intp] | None = None,
+    errors: Counted | Drawn | None = None,
 ) -> tuple[int, int]:
     """Index of the sparsest candidate that is good enough.
 
-    `scores` (n_candidates,): larger is better. `sparsity` (n_candidates,): what to minimise:
-    numbers of features. `errors`: standard errors of differences, by ``errors.against(b)``; with
-    twins not PerFold. `tolerance`: difference in score that never matters; with 0, only the
-    standard error counts, up to `LARGEST_LOSS`. `allowed` (n_candidates,) or None: candidates that
-    may be chosen; the others only set the standard. If none of the allowed is good enough, the
-    best of the allowed sets it. `preferred` (n_candidates,) or None: candidates that are chosen
-    before others that are as sparse, whatever their scores; equal scores go to the first
-    candidate. `twins` (n_candidates,) or None: for each candidate, the one that it must clearly
-    surpass in order to be chosen, or to set the standard; -1 for none.
+    `scores` (n_candidates,): larger is better; candidates without a finite score neither count
+    nor are chosen. `sparsity` (n_candidates,): what to minimise: numbers of features. `paths`
+    (n_candidates,) or None: the path of each candidate, as its scores are averaged over similar
+    sizes of the same path; None: all are sizes of one. `tolerance`: how far behind the best an
+    averaged score may be. `allowed` (n_candidates,) or None: candidates that may be chosen; the
+    others only set the standard. If none of the allowed is good enough, the best of the allowed
+    sets it. `preferred` (n_candidates,) or None: candidates that are chosen before others that are
+    as sparse, whatever their scores; equal scores go to the first candidate. `twins`
+    (n_candidates,) or None: for each candidate, the one that it must clearly surpass in order to
+    be chosen, or to set the standard; -1 for none. `errors`: standard errors of differences; only
+    twins need them.
     Returns `chosen`; `best`: the candidate that set the standard.
     """
-    if twins is not None:
-        scores = without_twins(scores, twins, errors, tolerance)
-    best = best_of(scores, sparsity)
-    enough = good_enough(scores, best, errors, tolerance)
+    drawn = choose_drawn(
+        np.asarray(scores)[None],
+        sparsity,
+        [errors],
+        paths=paths,
+        tolerance=tolerance,
+        allowed=allowed,
+        preferred=preferred,
+        twins=twins,
+    )
+    return drawn[0]
+
+
+def choose_drawn(
+    scores: NDArray,
+    sparsity: NDArray,
+    errors: Iterable[Counted | Drawn | None],
+    *,
+    paths: NDArray | None = None,
+    tolerance: float = TOLERANCE,
+    allowed: NDArray[np.bool_] | None = None,
+    preferred: NDArray[np.bool_] | None = None,
+    twins: NDArray[np.intp] | None = None,
+) -> list[tuple[int, int]]:
+    """`choose` for each of several draws of the rows.
+
+    `scores` (n_draws, n_candidates); `errors`: of each draw; the others: as in `choose`.
+    """
+    chosen = []
+    smooth = averaged(scores, sparsity, paths)
+    for own, average, error in zip(scores, smooth, errors, strict=True):
+        if twins is not None:
+            assert error is not None
+            counts = np.isfinite(without_twins(own, twins, error, tolerance))
+            average = np.where(counts, average, -np.inf)
+        chosen.append(_choose(own, average, sparsity, tolerance, allowed, preferred))
+    return chosen
+
+
+def _choose(own, scores, sparsity, tolerance, allowed, preferred):
+    """`choose` by scores that are averaged; `own`: before that."""
+    best = _best_of(own, scores, sparsity)
+    enough = scores >= scores[best] - tolerance - _ROUNDING
     if allowed is not None:
         if not (enough & allowed).any():
-            best = best_of(np.where(allowed, scores, -np.inf), sparsity)
-            enough = good_enough(scores, best, errors, tolerance)
+            best = _best_of(own, np.where(allowed, scores, -np.inf), sparsity)
+            enough = scores >= scores[best] - tolerance - _ROUNDING
         enough &= allowed
     sizes = np.where(enough, sparsity, np.inf)
     fewest = sizes <= sizes.min() + 1e-9
     if preferred is not None and (fewest & preferred).any():
         fewest &= preferred
     left = np.where(fewest, scores, -np.inf)
-    return int(np.argmax(left >= left.max() - _ROUNDING)), best
+    return _first_best(own, left >= left.max() - _ROUNDING), best
 
 
-def choose_drawn(
-    draws: NDArray,
-    scores: NDArray,
-    sparsity: NDArray,
-    errors: Counted,
-    *,
-    tolerance: float = TOLERANCE,
-    allowed: NDArray[np.bool_],
-    preferred: NDArray[np.bool_] | None = None,
-    twins: NDArray[np.intp] | None = None,
-) -> list[tuple[int, int]]:
-    """`choose` again for each of several draws of the rows.
-
-    Candidates that are more than ten standard errors behind the best are skipped: no draw makes
-    them good enough.
-
-    `draws` (n_draws, n_rows): how often each row was drawn. `scores`, `sparsity`, `errors`,
-    `tolerance`, `allowed`, `preferred`, `twins`: as in `choose`; scores and errors are those of
-    all rows.
-    """
+def _best_of(own, scores, sparsity):
+    """`best_of` by scores that are averaged; ties of those, too, go to the best score."""
     best = best_of(scores, sparsity)
-    behind = 10 * np.maximum(errors.against(best), tolerance)
-    ours = np.where(allowed, scores, -np.inf)
-    is_near = (scores >= scores[best] - behind) | (ours >= ours.max() - behind)
-    if twins is not None:
-        is_near[twins[is_near & (twins >= 0)]] = True
-    near = np.flatnonzero(is_near)
-    few = replace(errors, right=np.ascontiguousarray(errors.right[near]))
-    sparsity, allowed = sparsity[near], allowed[near]
-    preferred = None if preferred is None else preferred[near]
-    if twins is not None:
-        twins = np.where(twins[near] >= 0, np.searchsorted(near, twins[near]), -1)
-    chosen = []
-    for row in draws:
-        drawn = few.drawn(row)
-        one, other = choose(
-            drawn.scores(),
-            sparsity,
-            drawn,
-            tolerance=tolerance,
-            allowed=allowed,
-            preferred=preferred,
-            twins=twins,
-        )
-        chosen.append((int(near[one]), int(near[other])))
-    return chosen
+    ties = (scores >= scores[best] - _ROUNDING) & (sparsity <= sparsity[best])
+    return _first_best(own, ties)
+
+
+def _first_best(scores, among):
+    """The best of some candidates; ties go to the first."""
+    left = np.where(among & np.isfinite(scores), scores, -np.inf)
+    return int(np.argmax(left >= left.max() - _ROUNDING))
+
+
+def averaged(
+    scores: NDArray, sparsity: NDArray, paths: NDArray | None = None
+) -> NDArray[np.float64]:
+    """Scores averaged over similar sizes of the same path.
+
+    `scores` (..., n_candidates), `sparsity` and `paths` (n_candidates,): as in `choose`. Scores
+    that are not finite have no say, and become minus infinity.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    known = np.isfinite(scores)
+    scores = np.where(known, scores, 0.0)
+    sizes = np.log1p(np.asarray(sparsity, dtype=np.float64)) / _SIMILAR
+    paths = np.zeros(sizes.size, dtype=np.intp) if paths is None else paths
+    means, step = np.empty(scores.shape), max(1, _BLOCK // sizes.size)
+    for start in range(0, sizes.size, step):
+        some = slice(start, start + step)
+        similar = np.exp(-0.5 * (sizes[:, None] - sizes[some]) ** 2)
+        similar *= paths[:, None] == paths[some]
+        mass = known.astype(np.float64) @ similar
+        means[..., some] = (scores @ similar) / np.where(mass > 0, mass, 1.0)
+    return np.where(known, means, -np.inf)
 
 
 def without_twins(
-    scores: NDArray, twins: NDArray[np.intp], errors: Counted | Drawn | PerFold, tolerance: float
+    scores: NDArray, twins: NDArray[np.intp], errors: Counted | Drawn, tolerance: float
 ) -> NDArray[np.float64]:
     """Scores; minus infinity for candidates that are not clearly better than their twins."""
-    assert not isinstance(errors, PerFold)
     scores = scores.copy()
     for one in np.flatnonzero(twins >= 0).tolist():
         twin = int(twins[one])
@@ -173,18 +209,6 @@ def best_of(scores: NDArray, sparsity: NDArray) -> int:
     """Index of the best score; ties go to the sparsest."""
     top = scores >= np.nanmax(scores) - _ROUNDING
     return int(np.argmin(np.where(top, sparsity, np.inf)))
-
-
-def good_enough(
-    scores: NDArray, best: int, errors: Counted | Drawn | PerFold, tolerance: float = TOLERANCE
-) -> NDArray[np.bool_]:
-    """Which candidates are behind the best by no more than is allowed."""
-    return scores[best] - scores <= allowed_loss(errors.against(best), tolerance) + _ROUNDING
-
-
-def allowed_loss(error: ArrayLike, tolerance: float = TOLERANCE) -> NDArray[np.float64]:
-    """How far behind the best a score may be, by the standard error of the difference."""
-    return np.maximum(np.minimum(error, LARGEST_LOSS), tolerance)
 
 
 @dataclass(frozen=True)

@@ -79,11 +79,11 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
         Folds; an integer means that many stratified folds.
     scoring : str or callable, default="balanced_accuracy"
         Score to maximise.
-    rule : {"best", "1se"}, default="best"
-        The best radius (the sparsest of equals), or the sparsest whose score is within one
-        standard error, but at most 0.02, of the best, or within `tolerance`.
+    rule : {"best", "sparsest"}, default="best"
+        "best": the radius with the best score, the sparsest one if there are ties. "sparsest": the
+        sparsest whose score, averaged over similar sizes, is within `tolerance` of the best.
     tolerance : float, default=0.01
-        For ``rule="1se"``: a difference in score this small is not worth a feature.
+        For ``rule="sparsest"``: a difference in score this small is not worth a feature.
     n_jobs : int or None, default=None
         Number of threads for the folds. Results do not depend on it.
 
@@ -113,7 +113,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
     >>> from sklearn.datasets import load_breast_cancer
     >>> from tamis import PrimalDualClassifierCV
     >>> data = load_breast_cancer(as_frame=True)
-    >>> model = PrimalDualClassifierCV([0.1, 0.3, 1.0, 3.0], rule="1se", cv=3, tol=1e-8)
+    >>> model = PrimalDualClassifierCV([0.1, 0.3, 1.0, 3.0], rule="sparsest", cv=3, tol=1e-8)
     >>> model = model.fit(data.data, data.target)
     >>> model.path_["score"].round(2).tolist(), model.n_features_
     ([0.91, 0.92, 0.96, 0.96], 19)

@@ -141,6 +141,7 @@ class Candidates:
         self.readable = np.concatenate(
             [np.full(len(r.levels), r.method.is_readable) for r in results]
         )
+        self.paths = np.repeat(np.arange(len(results)), [len(r.levels) for r in results])
         self.twins = find_twins(results)
         self.is_counted = scoring in _COUNTED
         if self.is_counted:
@@ -196,35 +197,27 @@ class Candidates:
         which = next(i for i, r in enumerate(self.results) if r.method.name == method)
         return int(self.ends[which]) - len(self.results[which].levels) + at
 
-    def choose(self, scores=None, allowed=None):
-        """Places of the choice of the rule and of the best, by these or other scores.
+    def choose(self, allowed=None):
+        """Places of the choice of the rule and of the best.
 
-        Of models with as many features, one that can be read is preferred.
+        Of models with as many features, one that can be read is preferred. `allowed`
+        (n_candidates,) or None: places that may be chosen; None: all but baselines.
         """
-        return choose(
-            self.scores if scores is None else scores,
-            self.sparsity,
-            self.errors,
-            tolerance=self.tolerance,
-            allowed=self.ours if allowed is None else allowed,
-            preferred=self.readable,
-            twins=self.twins,
-        )
+        return choose(self.scores, self.sparsity, errors=self.errors, **self._words(allowed))
 
     def choose_all(self, drawn):
         """`choose` for each draw of rows."""
-        if not self.is_counted:
-            return [self.choose(scores) for scores in self.scores_of(drawn)]
-        return choose_drawn(
-            drawn,
-            self.scores,
-            self.sparsity,
-            self.errors,
-            tolerance=self.tolerance,
-            allowed=self.ours,
-            preferred=self.readable,
-            twins=self.twins,
-        )
+        errors = (self.errors.drawn(row) if self.is_counted else self.errors for row in drawn)
+        return choose_drawn(self.scores_of(drawn), self.sparsity, errors, **self._words())
+
+    def _words(self, allowed=None):
+        return {
+            "paths": self.paths,
+            "tolerance": self.tolerance,
+            "allowed": self.ours if allowed is None else allowed,
+            "preferred": self.readable,
+            "twins": self.twins,
+        }
 
     def choice(self, allowed=None):
         """The recommendation; among some candidates, if not all of ours are allowed."""
@@ -244,7 +237,7 @@ class Candidates:
         of_method[first : first + len(result.levels)] = True
         scores = np.where(of_method, self.scores, -np.inf)
         chosen, _ = choose(
-            scores, self.sparsity, self.errors, tolerance=self.tolerance, allowed=of_method
+            scores, self.sparsity, paths=self.paths, tolerance=self.tolerance, allowed=of_method
         )
         return chosen - first
 

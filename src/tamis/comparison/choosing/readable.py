@@ -60,12 +60,13 @@ def tell_standard(comparison: Comparison, choice: Choice) -> str:
     assert candidates is not None
     best = candidates.choose()[1]
     result, place = candidates.find(best)
-    behind = candidates.behind(candidates.place(choice.method, choice.place), best)
+    alone = np.zeros(candidates.scores.size, dtype=bool)
+    alone[candidates.place(choice.method, choice.place)] = True
     described = {"title": result.method.title, "is_baseline": result.method.is_baseline}
     name = name_method(result.method.name, described)
     of_all = f"the best of all ({name}, {result.overall[place]:.3g} features"
     of_all += f", {result.scores[place]:.3f})"
-    if behind.difference <= max(behind.error, candidates.tolerance):
+    if candidates.choose(alone)[1] == best:  # good enough: no other had to set the standard
         told = f"the smallest readable model that is good enough compared with {of_all}"
     else:
         told = f"no readable model is good enough compared with {of_all}; this is the smallest "

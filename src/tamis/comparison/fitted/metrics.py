@@ -8,7 +8,6 @@ from tamis.comparison.choosing.results import whole
 from tamis.comparison.choosing.scores import class_table, confusion
 from tamis.comparison.methods.baselines import KEPT_ALONE, MostFrequent
 from tamis.comparison.running.checkpoints import versions
-from tamis.paths.rule import allowed_loss
 
 __all__ = ["kept_alone", "path_table", "scores_vary", "summarise", "tabulate_paths"]
 
@@ -256,7 +255,6 @@ def _best_baseline(comparison, choice):
         first = candidates.place(result.method.name, 0)
         behind = candidates.behind(place, first + level)
         margin = max(behind.error, candidates.tolerance)
-        allowed = allowed_loss(behind.error, candidates.tolerance)
         compared.append(
             {
                 "method": result.method.name,
@@ -268,7 +266,7 @@ def _best_baseline(comparison, choice):
                 "standard_error": behind.error,
                 "is_better": bool(behind.difference > margin),
                 "is_sparser": bool(candidates.sparsity[first + level] < size),
-                "is_as_good": bool(behind.difference >= -allowed),
+                "is_as_good": bool(behind.difference >= -candidates.tolerance),
             }
         )
 

@@ -9,7 +9,6 @@ from tamis.comparison.checks.result import chance_level
 from tamis.comparison.choosing.decisions import is_doubtful, only_class, what_is_best
 from tamis.comparison.methods.naming import name_head
 from tamis.paths.folds import tell_folds
-from tamis.paths.rule import LARGEST_LOSS
 
 if TYPE_CHECKING:
     from tamis.comparison.comparison import Comparison
@@ -223,10 +222,9 @@ def rule_of_choice(metrics: dict[str, Any]) -> list[str]:
         f"Every method was cross-validated at all its model sizes on the same {folds}. Filling "
         "missing values, encoding, selecting features and tuning were done inside the folds.",
         f"The recommended model is the one with the fewest {least} whose score "
-        f"({SCORES[settings['scoring']]}) is within one (paired) standard error of the best, but "
-        f"not more than {LARGEST_LOSS:g} below it, or within {settings['tolerance']:g} if that is "
-        "larger. Of models with as many features, one that can be explained, asked, turned into a "
-        "points card and exported to SQL was preferred.",
+        f"({SCORES[settings['scoring']]}), averaged over similar sizes of its method, is within "
+        f"{settings['tolerance']:g} of the best. Of models with as many features, one that can be "
+        "explained, asked, turned into a points card and exported to SQL was preferred.",
         "The scores in this table were used to select the model, so they are optimistic. Report "
         "the honest score instead: it repeats the selection and scores it on rows that it did "
         "not use.",
