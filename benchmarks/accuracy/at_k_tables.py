@@ -14,6 +14,8 @@ from scipy import stats
 PANEL = "panel"
 # The numbers of features that the targets are about.
 JUDGED = (2, 3, 5, 8, 12)
+# A set is lost if the panel is certainly behind by more than so many points.
+LOST = -2
 GROUPS = ("many classes", "genes", "tabular")
 RFE = "Logistic-RFE"
 FORWARD = "forward"
@@ -74,10 +76,13 @@ class Differences:
     cells : dict
         ``cells[set name, k]`` is the mean difference and its standard error by Nadeau and Bengio,
         NaN for a single split.
+    splits : dict
+        ``splits[set name]`` is the standard error's factor and, for each split, the differences at
+        all k.
     """
 
     def __init__(self, scores, ours, theirs, names=None):
-        self.cells = {}
+        self.cells, self.splits = {}, {}
         for cell, splits in scores.found[ours].items():
             shared = sorted(set(splits) & set(scores.found[theirs].get(cell, ())))
             if not shared or cell[1] not in JUDGED or (names is not None and cell[0] not in names):
@@ -87,6 +92,9 @@ class Differences:
             factor = 1 / gap.size + shape["test"] / shape["rows"]
             error = np.sqrt(gap.var(ddof=1) * factor) if gap.size > 1 else np.nan
             self.cells[cell] = gap.mean(), error
+            of_splits = self.splits.setdefault(cell[0], (shape["test"] / shape["rows"], {}))[1]
+            for split, value in zip(shared, gap, strict=True):
+                of_splits.setdefault(split, []).append(value)
 
     def only(self, keep):
         """The same for some cells: ``keep(set name, k)``."""
@@ -109,19 +117,31 @@ class Differences:
         ahead = np.count_nonzero(values[:, 0] > values[:, 1])
         return f"{ahead} : {np.count_nonzero(values[:, 0] < -values[:, 1])}"
 
+    def n_lost(self):
+        """How many sets are lost: the upper 95 % limit of the mean over k is below -2 points."""
+        n_lost = 0
+        for ratio, of_splits in self.splits.values():
+            means = np.array([np.mean(gaps) for gaps in of_splits.values()])
+            if means.size > 1:
+                error = np.sqrt(means.var(ddof=1) * (1 / means.size + ratio))
+                limit = means.mean() + stats.t.ppf(0.95, means.size - 1) * error
+                n_lost += 100 * limit < LOST
+        return n_lost
+
     def summary(self):
-        """Sets, mean, standard error, lower 90 % and 95 % limits, wins : losses, signed ranks."""
+        """The cells of a row of `comparison`."""
         gaps = 100 * self.of_sets()
         if gaps.size == 0:
-            return [0, *[_NONE] * 6]
+            return [0, *[_NONE] * 7]
         cells = [gaps.size, f"{gaps.mean():+.2f}"]
         if gaps.size < 2:
-            return [*cells, _NONE, _NONE, _NONE, self.wins_and_losses(), _NONE]
+            return [*cells, _NONE, _NONE, _NONE, self.wins_and_losses(), _NONE, self.n_lost()]
         error = gaps.std(ddof=1) / np.sqrt(gaps.size)
         limits = [gaps.mean() - stats.t.ppf(q, gaps.size - 1) * error for q in (0.9, 0.95)]
         p = stats.wilcoxon(gaps).pvalue if np.any(gaps) else 1.0
         limits = [f"{limit:+.2f}" for limit in limits]
-        return [*cells, f"{error:.2f}", *limits, self.wins_and_losses(), f"{p:.4f}"]
+        wins = self.wins_and_losses()
+        return [*cells, f"{error:.2f}", *limits, wins, f"{p:.4f}", self.n_lost()]
 
     def brief(self):
         """Mean over sets and wins : losses."""
@@ -276,10 +296,11 @@ def comparison(scores, title, note, head, names=None):
     yield (
         f"{note} Mean over {_listed(JUDGED)} features, then over sets; limits are one-sided, over "
         "sets. Wins and losses are cells whose difference exceeds one standard error (Nadeau and "
-        "Bengio; cells with a single split are neither). p: signed ranks over sets, two-sided.\n"
+        "Bengio; cells with a single split are neither). p: signed ranks over sets, two-sided. "
+        f"Lost: sets whose upper 95 % limit (over splits, Nadeau and Bengio) is below {LOST}.\n"
     )
     headings = ["panel minus", "sets", "mean", "standard error", "lower 90 % limit"]
-    headings += ["lower 95 % limit", "wins : losses", "p"]
+    headings += ["lower 95 % limit", "wins : losses", "p", "lost"]
     yield table(headings, [[method, *d.summary()] for method, d in differences.items()])
     yield "By number of features, mean over sets (wins : losses):\n"
     rows = [

@@ -100,11 +100,19 @@ def test_differences_are_those_of_sets_and_cells_win_beyond_one_standard_error(a
     assert found.cells["uci/cmc", 5][1] == pytest.approx(expected)
     assert found.wins_and_losses() == "10 : 5"
     error = gaps.std(ddof=1) / 2
-    n_sets, mean, shown, low, _, cells, p = found.summary()
+    n_sets, mean, shown, low, _, cells, p, n_lost = found.summary()
     assert (n_sets, mean, shown, cells) == (4, f"{gaps.mean():+.2f}", f"{error:.2f}", "10 : 5")
     assert float(low) == pytest.approx(gaps.mean() - stats.t.ppf(0.9, 3) * error, abs=0.005)
     assert float(p) == pytest.approx(stats.wilcoxon(gaps).pvalue, abs=1e-4)
     assert found.only(lambda name, k: k == 3).wins_and_losses() == "2 : 1"
+    # Behind by 3 points: the upper limit is -3 + 2.35 x the error of 0.88.
+    assert n_lost == 0
+
+
+def test_a_set_is_lost_if_even_the_upper_limit_is_more_than_two_points_behind(at_k):
+    tables = at_k["at_k_tables"]
+    scores = tables.Scores(make_records({"uci/cmc": -0.03, "uci/bank": -0.05}))
+    assert tables.Differences(scores, ("panel", "own"), ("rival", "logistic")).n_lost() == 1
 
 
 def test_equal_scores_are_no_difference_and_one_split_has_no_error(at_k):
