@@ -132,7 +132,6 @@ bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/datumwise/run.py
 	$(BIN)/python benchmarks/honest_scores.py > benchmarks/results/honest_scores.md
 	$(BIN)/python benchmarks/false_alarms.py > benchmarks/results/false_alarms.md
-	$(BIN)/python benchmarks/choice.py
 	$(BIN)/python benchmarks/accuracy/priors.py > benchmarks/results/priors.md
 
 # Tables of up to 8 GB with 1 GB of memory, then an atlas of cells with 4 GB. Needs 9 GB of disk
