@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from choice import load as load_matrix
 from tamis.comparison.checks import check_columns, check_leaks, check_result, check_rows
 from tamis.comparison.checks.near_copies import split_columns
 from tamis.comparison.prepare import find_disguised, handle_duplicates, make_problem
@@ -26,6 +25,10 @@ from tamis.comparison.run import plan, run
 from tamis.comparison.settings import Settings
 from tamis.tables import Columns, Table, lay_out
 
+sys.path.append(str(Path(__file__).parent / "papers"))
+from loaders import load_genes, load_libsvm
+
+LOADERS = {"genes": load_genes, "libsvm": load_libsvm}
 LABELLED = (
     "separating-column",
     "one-sided-column",
@@ -92,8 +95,13 @@ def as_dataset(X, y):
 
 def load(name, data_home):
     """Some rows of a real table, of classes that have at least ten of them."""
-    X, y, _ = load_matrix(name, data_home)
-    y = y.astype(str)
+    collection, own = name.split("/")
+    if collection in LOADERS:
+        data = LOADERS[collection](own, data_home)
+        X, y = data.data, data.target.astype(str)
+    else:
+        with np.load(Path(data_home) / f"{name}.npz", allow_pickle=False) as file:
+            X, y = file["X"].astype(np.float64), file["y"].astype(str)
     rows = np.sort(np.random.default_rng(0).permutation(y.size)[:MAX_ROWS])
     common = np.isin(y[rows], [c for c in np.unique(y) if np.count_nonzero(y[rows] == c) >= 10])
     return as_dataset(X[rows[common]], y[rows[common]])
