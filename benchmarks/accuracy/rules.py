@@ -52,6 +52,8 @@ GENERATED = {
     "made/many weak": (200, 40, 0.3, 0.0),
     "made/correlated": (500, 50, 0.5, 0.7),
 }
+# Three of thirty features decide together: fewer are much worse, and more are of no use.
+SUM = "made/sum of three"
 # A set of scikit-learn whose halves show how stable the recommended number of features is.
 HALVED, N_HALF, N_HALVINGS = "breast cancer", 284, 20
 RESULTS = Path(__file__).parents[1] / "results"
@@ -96,11 +98,16 @@ def cells(n_draws):
     yield from ((HALVED, N_HALF, draw) for draw in range(N_HALVINGS))
     for draw in range(n_draws):
         for n_rows in N_ROWS:
-            yield from ((name, n_rows, draw) for name in (*TUNED, *GENERATED))
+            yield from ((name, n_rows, draw) for name in (*TUNED, *GENERATED, SUM))
 
 
 def rows_of(name, n_rows, draw, data):
     """Training rows and other rows of a set, with class indices."""
+    if name == SUM:
+        rng = np.random.default_rng([draw, n_rows])
+        X = rng.normal(size=(n_rows + _MOST_TEST, 30))
+        y = (X[:, :3].sum(axis=1) > 0).astype(np.int64)
+        return X[:n_rows], y[:n_rows], X[n_rows:], y[n_rows:]
     if name in GENERATED:
         n_features, n_true, shift, correlation = GENERATED[name]
         rng = np.random.default_rng([draw, n_rows, sorted(GENERATED).index(name)])

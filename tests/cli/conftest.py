@@ -123,7 +123,7 @@ def small(folder):
 
 @pytest.fixture(scope="package")
 def new(folder):
-    return write_csv(folder / "new.csv", HEADER, make_rows(41, 1))
+    return write_csv(folder / "new.csv", HEADER, make_rows(41, 69))
 
 
 @pytest.fixture(scope="package")

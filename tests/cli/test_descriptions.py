@@ -26,7 +26,7 @@ MAKERS = {
     "frequencies": f"{COMPARISON}.fitted.panel_guarantees.half_shares",
     "rule": f"{COMPARISON}.fitted.panel_guarantees._apply_rule",
     "alternatives": f"{COMPARISON}.fitted.panel_guarantees.find_alternatives",
-    "fit": f"{COMPARISON}.fitted.panel_guarantees.prove_panel",
+    "fit": f"{COMPARISON}.fitted.final.prove_panel",
     "interchangeable": f"{COMPARISON}.fitted.final.replace_features",
     "p_values": f"{COMPARISON}.fitted.final._one_row_a_group",
     "substitutes": f"{COMPARISON}.fitted.final._substitutes",

@@ -112,7 +112,7 @@ def test_the_file_is_the_json(run_folder, new, tmp_path, tamis):
 
 def test_labels_come_from_another_column_or_file(run_folder, new, tmp_path, evaluate):
     told, _ = evaluate(run_folder, new)
-    rows = make_rows(41, 1)
+    rows = make_rows(41, 69)
     renamed = write_csv(tmp_path / "renamed.csv", [*HEADER[:-1], "truth"], rows)
     other, _ = evaluate(run_folder, renamed, "--target", "truth")
     assert other["scores"] == told["scores"]
@@ -124,7 +124,7 @@ def test_labels_come_from_another_column_or_file(run_folder, new, tmp_path, eval
 
 
 def test_rows_without_a_label_are_left_out(run_folder, new, tmp_path, evaluate):
-    rows = make_rows(41, 1)
+    rows = make_rows(41, 69)
     more = [[*row[:-1], ""] for row in make_rows(5, 6)]
     data = write_csv(tmp_path / "more.csv", HEADER, rows + more)
     told, err = evaluate(run_folder, data)
@@ -133,7 +133,7 @@ def test_rows_without_a_label_are_left_out(run_folder, new, tmp_path, evaluate):
 
 
 def test_words_among_numbers_are_noted(run_folder, tmp_path, evaluate):
-    rows = make_rows(41, 1)
+    rows = make_rows(41, 69)
     rows[3][2] = "high"
     told, err = evaluate(run_folder, write_csv(tmp_path / "odd.csv", HEADER, rows))
     assert told["data"]["notes"] == ["words among numbers, read as missing: dose (1)"]
@@ -407,7 +407,7 @@ def test_recalibration_replaces_no_input_and_takes_no_priors(models, new, tmp_pa
 
 
 def test_the_notes_of_the_report_point_to_no_single_row(run_folder, tmp_path, evaluate):
-    rows = make_rows(41, 1)
+    rows = make_rows(41, 69)
     rows[3][2] = "1234.5"
     told, _ = evaluate(run_folder, write_csv(tmp_path / "far.csv", HEADER, rows))
     assert any("dose (1; " in note for note in told["data"]["notes"])
