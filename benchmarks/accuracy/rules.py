@@ -38,7 +38,7 @@ from tamis.comparison.run import plan
 from tamis.comparison.running.tasks import Task, run_tasks
 from tamis.comparison.settings import Settings
 from tamis.paths.folds import Fold, default_repeats
-from tamis.paths.rule import TOLERANCE, Counted, averaged, best_of
+from tamis.paths.rule import TOLERANCE, Counted, Neighbours, best_of
 from tamis.tables import Columns, Table, lay_out
 
 METHODS = ("centers", "panel", "medians", "l1-logistic", "relaxed-l1")  # the quickest
@@ -184,8 +184,7 @@ def constant(loss):
     return lambda errors: np.full_like(errors, loss)
 
 
-# How far behind the best a score may be, by the standard errors of the differences; each with
-# the scores as they are, and with scores that are averaged over neighbouring sizes of a method.
+# How far behind the best a score may be, by the standard errors of the differences.
 LOSSES = {
     "best": constant(0.0),
     "0.01": constant(0.01),
@@ -198,8 +197,11 @@ LOSSES = {
     "half an error, at most 0.015": within(0.015, 0.5),
     "half an error, at most 0.02": within(0.02, 0.5),
 }
-RULES = {name: (loss, False) for name, loss in LOSSES.items()}
-RULES |= {f"{name}, averaged": (loss, True) for name, loss in LOSSES.items()}
+RULES = {name: (loss, None) for name, loss in LOSSES.items()}
+# Scores averaged over similar sizes: all of them, or those whose scores could be the same.
+for name in ("0.01", "0.015", "0.02"):
+    RULES[f"{name}, averaged over all"] = LOSSES[name], "all"
+    RULES[f"{name}, averaged"] = LOSSES[name], "neighbours"
 USED = "0.01, averaged"
 
 
@@ -250,19 +252,27 @@ def judge(draws):
     return {"rules": found}
 
 
-def take(stored, allow, is_averaged):
-    """The place that a rule takes."""
-    right = stored["right"] / float(stored["n_repeats"])
-    sizes = stored["sparsity"]
-    if is_averaged:
-        paths = np.unique(stored["method"], return_inverse=True)[1]
-        right = averaged(right.T, sizes, paths).T
+def take(stored, allow, over):
+    """The place that a rule takes; `over`: what scores are averaged over, or None."""
+    sizes, right = stored["sparsity"], stored["right"] / float(stored["n_repeats"])
     errors = Counted.of(right, stored["codes"], balanced=True)
     scores = errors.scores()
+    if over is not None:
+        paths = np.unique(stored["method"], return_inverse=True)[1]
+        neighbours = Neighbours.of(sizes, errors if over == "neighbours" else _Unknown(), paths)
+        scores = neighbours.averaged(scores)
     best = best_of(scores, sizes)
     enough = scores[best] - scores <= allow(errors.against(best)) + 1e-12
     fewest = np.where(enough, sizes, np.inf)
     return int(np.argmax(np.where(fewest <= fewest.min() + 1e-9, scores, -np.inf)))
+
+
+class _Unknown:
+    """Standard errors that are infinite: every score could be the same as any other."""
+
+    @staticmethod
+    def pairs(some, places):
+        return np.full((some.size, places.size), np.inf)
 
 
 def tables(records):
@@ -275,7 +285,8 @@ def tables(records):
         "counts once; in brackets the worst set): behind the model with the best cross-validated "
         "score, and behind the method and size that is best on the other draws of the set. "
         "Features: geometric mean. Spread: by which factor the number of features varies from "
-        "draw to draw (one standard deviation). Averaged: over neighbouring sizes of a method, "
+        "draw to draw (one standard deviation). Averaged: over similar sizes of a method whose "
+        "scores could be the same (or over all similar sizes), "
         f"before the choice. `tamis fit` uses: {USED}; one error is the usual rule. Methods: "
         f"{', '.join(METHODS)}; sets: those for tuning, and generated ones. Made by "
         "`benchmarks/accuracy/rules.py`.",

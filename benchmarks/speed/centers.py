@@ -25,7 +25,7 @@ from threadpoolctl import threadpool_limits
 from timing import best_times as best_times_by
 
 from tamis import SparseCenterClassifier, SparseCenterClassifierCV
-from tamis.centers.path import path_grid
+from tamis.paths.path import path_grid
 
 best_times = partial(best_times_by, clock=time.process_time)
 

@@ -86,10 +86,11 @@ def test_rules_choose_the_best_and_the_sparsest_that_is_good_enough():
         assert score[k - 1] == pytest.approx(expected)
     assert best.n_features_ == np.flatnonzero(score > score.max() - 1e-9)[0] + 1
     assert best.best_score_ == pytest.approx(score.max())
-    sizes = best.path_["n_features"]
+    sizes, one_path, units = best.path_["n_features"], np.zeros(15), [[i] for i in range(y.size)]
+    errors = rule.standard_errors(right, y, np.ones(y.size), units, True)
     for tolerance in (0.0, 0.01, 0.03, 0.1):
         few = SparseCenterClassifierCV(rule="sparsest", tolerance=tolerance).fit(X, y)
-        place = rule.choose(score, sizes, tolerance, [True] * sizes.size)[0]
+        place = rule.choose(score, sizes, tolerance, [True] * sizes.size, one_path, errors)[0]
         assert few.n_features_ == sizes[place] <= best.n_features_
     # A tolerance that is as large as any difference needs no more than one feature.
     assert SparseCenterClassifierCV(rule="sparsest", tolerance=1.0).fit(X, y).n_features_ == 1

@@ -8,7 +8,8 @@ from sklearn.metrics import balanced_accuracy_score, f1_score, get_scorer
 from tamis import SparseCenterClassifier
 from tamis.centers import _path_kernels, terms
 from tamis.centers import path as path_module
-from tamis.centers.path import CentersPath, path_grid
+from tamis.centers.path import CentersPath
+from tamis.paths.path import path_grid
 
 FORMS = [np.ascontiguousarray, np.asfortranarray, sparse.csr_array, sparse.csc_array]
 options = pytest.mark.parametrize(

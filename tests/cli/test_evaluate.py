@@ -125,7 +125,7 @@ def test_labels_come_from_another_column_or_file(run_folder, new, tmp_path, eval
 
 def test_rows_without_a_label_are_left_out(run_folder, new, tmp_path, evaluate):
     rows = make_rows(41, 69)
-    more = [[*row[:-1], ""] for row in make_rows(5, 6)]
+    more = [[*row[:-1], ""] for row in make_rows(5, 5)]
     data = write_csv(tmp_path / "more.csv", HEADER, rows + more)
     told, err = evaluate(run_folder, data)
     assert err == "tamis: 5 rows without a label: ignored\n"

@@ -37,10 +37,10 @@ def given(codes, right, sizes, name="a", is_baseline=False, is_readable=True, fa
 
 def chosen_by_the_rule(right, codes, sizes):
     """Place of the rule's choice, by the slow oracle."""
-    ones = np.ones(codes.size)
-    rows = range(codes.size)
+    ones, rows, one = np.ones(codes.size), range(codes.size), [0] * len(sizes)
     scores = [rule.score(r, codes, ones, rows, True) for r in right]
-    return rule.choose(scores, sizes, 0.01, [True] * len(sizes))[0]
+    errors = rule.standard_errors(right, codes, ones, [[i] for i in rows], True)
+    return rule.choose(scores, sizes, 0.01, [True] * len(sizes), one, errors)[0]
 
 
 def test_a_baseline_is_never_chosen_but_sets_the_standard():

@@ -41,26 +41,40 @@ def standard_error(best, other, codes, weights, units, balanced):
     return sqrt(variance + smoothing)
 
 
-def averaged(scores, sizes, paths):
-    """Means over similar sizes of the same path, one candidate at a time; None without a score."""
+def standard_errors(right, codes, weights, units, balanced):
+    """`standard_error` of every candidate against every other."""
+    return [
+        [standard_error(one, other, codes, weights, units, balanced) for other in right]
+        for one in right
+    ]
+
+
+def averaged(scores, sizes, paths, errors):
+    """Means over similar sizes of the same path, one candidate at a time; None without a score.
+
+    `errors`: for each pair of candidates, the standard error of the difference. Paths have at most
+    128 sizes: all are neighbours.
+    """
     means = []
     for a, score in enumerate(scores):
         total = mass = 0.0
         for b, other in enumerate(scores):
-            if paths[a] == paths[b] and isfinite(other):
+            if paths[a] == paths[b] and isfinite(score) and isfinite(other):
                 apart = log((sizes[a] + 1) / (sizes[b] + 1)) / 0.35
-                total += exp(-apart * apart / 2) * other
-                mass += exp(-apart * apart / 2)
+                edge = (score - other) / (2 * errors[a][b])
+                weight = exp(-apart * apart / 2) * exp(-edge * edge / 2)
+                total += weight * other
+                mass += weight
         means.append(total / mass if isfinite(score) else None)
     return means
 
 
-def choose(scores, sizes, tolerance, allowed, paths=None, counts=None):
+def choose(scores, sizes, tolerance, allowed, paths, errors, counts=None):
     """Places of the choice and of the candidate that sets the standard.
 
     `counts`: which candidates may be chosen, or set the standard, at all.
     """
-    means = averaged(scores, sizes, [0] * len(scores) if paths is None else paths)
+    means = averaged(scores, sizes, paths, errors)
     everything = [
         a for a, mean in enumerate(means) if mean is not None and (counts is None or counts[a])
     ]

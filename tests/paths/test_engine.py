@@ -7,7 +7,7 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 
 from tamis.paths.engine import CrossValidation, check_rule
 from tamis.paths.path import Path
-from tamis.paths.rule import averaged
+from tamis.paths.rule import Neighbours
 
 N_ROWS, N_LEVELS = 60, 5
 
@@ -138,7 +138,7 @@ def test_the_rule_takes_a_sparser_level_that_is_as_good(data):
     X, codes = data
     found = run(X, codes, splits_of(4))
     sparse, best = found.choose("sparsest"), found.choose("best")
-    means = averaged(found.scores, found.n_features)
+    means = Neighbours.of(found.n_features, found.errors).averaged(found.scores)
     assert sparse == np.flatnonzero(means >= means.max() - 0.01)[0]
     assert sparse <= best
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from tamis._array import Matrix
 from tamis.centers.model import CenterModel
 from tamis.centers.terms import path_decisions, path_labels
-from tamis.paths.path import Path
+from tamis.paths.path import Path, path_grid
 from tamis.paths.scoring import is_counted, score_decisions
 
 if TYPE_CHECKING:
@@ -141,15 +141,6 @@ def _add_hits(right, codes, weights, rows, hits):
     # The hits so far come first, so that sums do not depend on the chunks.
     place = np.concatenate([np.arange(hits.size), place.ravel()])
     hits[:] = np.bincount(place, np.concatenate([hits.ravel(), mass.ravel()])).reshape(hits.shape)
-
-
-def path_grid(n_features: int, every: int = 128, per_doubling: int = 16) -> NDArray[np.int64]:
-    """Every k up to `every`, then `per_doubling` values for each doubling: a few hundred."""
-    if n_features <= every:
-        return np.arange(1, n_features + 1)
-    n_more = int(np.ceil(per_doubling * np.log2(n_features / every)))
-    more = np.geomspace(every, n_features, n_more + 1)
-    return np.unique(np.concatenate([np.arange(1, every + 1), np.rint(more).astype(np.int64)]))
 
 
 def check_levels(

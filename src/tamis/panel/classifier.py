@@ -312,7 +312,7 @@ default="auto"
         >>> path.levels.tolist()
         [1, 2, 3, 4]
         >>> path.features(1).tolist()
-        [1, 2]
+        [2, 3]
         """
         trainer = clone(self)
         trainer._check_parameters()

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from tamis._array import Matrix
 from tamis.paths.path import Path
-from tamis.paths.rule import TOLERANCE, Counted, PerFold, best_of, choose
+from tamis.paths.rule import TOLERANCE, Counted, Neighbours, PerFold, best_of, choose
 from tamis.paths.scoring import is_counted, score_decisions
 from tamis.paths.temperature import fit_temperature, match_folds
 
@@ -232,7 +232,8 @@ class PathScores:
         scores = np.where(np.isnan(self.scores), -np.inf, self.scores)
         if rule == "best":
             return best_of(scores, self.n_features)
-        return choose(scores, self.n_features, tolerance=tolerance)[0]
+        neighbours = Neighbours.of(self.n_features, self.errors)
+        return choose(scores, self.n_features, neighbours, tolerance=tolerance)[0]
 
     def stability(self, level: int) -> NDArray[np.float64]:
         """Share of folds whose model uses each column, at one level."""

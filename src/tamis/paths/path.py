@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tamis._array import Matrix
 
-__all__ = ["Path", "Usage"]
+__all__ = ["Path", "Usage", "path_grid"]
 
 
 @dataclass(frozen=True)
@@ -102,3 +102,12 @@ class Path(ABC):
     def labels_and_usage(self, X: Matrix, places: slice = slice(None)) -> tuple[NDArray, Usage]:
         """`labels` and `usage` of some levels."""
         return self.labels(X, places), self.usage(X, places)
+
+
+def path_grid(n_features: int, every: int = 128, per_doubling: int = 16) -> NDArray[np.int64]:
+    """Every k up to `every`, then `per_doubling` values for each doubling: a few hundred."""
+    if n_features <= every:
+        return np.arange(1, n_features + 1)
+    n_more = int(np.ceil(per_doubling * np.log2(n_features / every)))
+    more = np.geomspace(every, n_features, n_more + 1)
+    return np.unique(np.concatenate([np.arange(1, every + 1), np.rint(more).astype(np.int64)]))

@@ -2,17 +2,24 @@ r"""The selection rule: the sparsest candidate that is good enough.
 
 Candidates are the sizes of all paths, :math:`S_a` is the score of candidate a and :math:`m_a` its
 number of features. Scores of few rows are noisy, and the best of many sizes is a lucky one, so the
-rule averages them over similar sizes of the same path first,
+rule first averages each score over *neighbours*: similar sizes of the same path whose scores could
+be the same,
 
 .. math:: A_a = \frac{\sum_b k_{ab} S_b}{\sum_b k_{ab}}, \qquad
-   k_{ab} = \exp\Big(-\frac12\Big(\frac{\log(m_a + 1) - \log(m_b + 1)}{0.35}\Big)^2\Big).
+   k_{ab} = \exp\Big(-\frac12\Big(\frac{\log(m_a + 1) - \log(m_b + 1)}{0.35}\Big)^2
+   -\frac12\Big(\frac{S_a - S_b}{2 e_{ab}}\Big)^2\Big),
+
+with :math:`e_{ab}` the standard error of the difference. The second term keeps edges: where three
+features decide together, two of them are clearly worse, and have no say in the score of three. Of
+a path with more than 128 sizes, a few hundred neighbours count (`path_grid`), and the size itself.
 
 Candidate a is *good enough* when :math:`\max_b A_b - A_a \le \text{tolerance}`, and the rule
 selects the sparsest of these; of several, those that are preferred because they can be read; of
 these the one with the best averaged score, and of levels of one path, whose averages are equal
-where their sizes are, the one with the best score. No standard error has a say: with few rows it
-is 5 to 10 points of score, which the rule would give away for nothing but its own ignorance, and
-with many it makes trivial differences count (measured: `benchmarks/accuracy/rules.py`).
+where their sizes are, the one with the best score. The tolerance is not in standard errors: with
+few rows these are 5 to 10 points of score, which the rule would give away for nothing but its own
+ignorance, and with many they make trivial differences count (measured:
+`benchmarks/accuracy/rules.py`).
 
 A candidate that cannot be read may have a *twin* that can, with the same features: it counts only
 if its own score is above that of the twin by more than one standard error of the difference and by
@@ -34,7 +41,7 @@ that have rows of class c (accuracy: :math:`(U + 2)^{-2}`); the standard error i
 the curve) take :math:`V_a` from the covariance of bootstrap draws.
 
 Shapes: P candidates, n rows; `right` is (P, n). All variances against one b cost two passes over
-`right`.
+`right`; those between all pairs of a path cost one product of the matrix with itself.
 
 References
 ----------
@@ -51,12 +58,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from tamis.paths.path import path_grid
+
 __all__ = [
     "TOLERANCE",
     "Counted",
     "Drawn",
+    "Neighbours",
     "PerFold",
-    "averaged",
     "best_of",
     "choose",
     "choose_drawn",
@@ -68,6 +77,8 @@ __all__ = [
 TOLERANCE = 0.01
 # Sizes are similar when log(size + 1) differs by about this: the standard deviation of a Gaussian.
 _SIMILAR = 0.35
+# Scores could be the same when they differ by about as many standard errors.
+_EDGE = 2.0
 _ROUNDING = 1e-12
 # Values that are worked on together.
 _BLOCK = 1 << 17
@@ -76,8 +87,8 @@ _BLOCK = 1 << 17
 def choose(
     scores: NDArray,
     sparsity: NDArray,
+    neighbours: Neighbours,
     *,
-    paths: NDArray | None = None,
     tolerance: float = TOLERANCE,
     allowed: NDArray[np.bool_] | None = None,
     preferred: NDArray[np.bool_] | None = None,
@@ -87,13 +98,12 @@ def choose(
     """Index of the sparsest candidate that is good enough.
 
     `scores` (n_candidates,): larger is better; candidates without a finite score neither count
-    nor are chosen. `sparsity` (n_candidates,): what to minimise: numbers of features. `paths`
-    (n_candidates,) or None: the path of each candidate, as its scores are averaged over similar
-    sizes of the same path; None: all are sizes of one. `tolerance`: how far behind the best an
-    averaged score may be. `allowed` (n_candidates,) or None: candidates that may be chosen; the
-    others only set the standard. If none of the allowed is good enough, the best of the allowed
-    sets it. `preferred` (n_candidates,) or None: candidates that are chosen before others that are
-    as sparse, whatever their scores; equal scores go to the first candidate. `twins`
+    nor are chosen. `sparsity` (n_candidates,): what to minimise: numbers of features.
+    `neighbours`: over which scores are averaged. `tolerance`: how far behind the best an averaged
+    score may be. `allowed` (n_candidates,) or None: candidates that may be chosen; the others only
+    set the standard. If none of the allowed is good enough, the best of the allowed sets it.
+    `preferred` (n_candidates,) or None: candidates that are chosen before others that are as
+    sparse, whatever their scores; equal scores go to the first candidate. `twins`
     (n_candidates,) or None: for each candidate, the one that it must clearly surpass in order to
     be chosen, or to set the standard; -1 for none. `errors`: standard errors of differences; only
     twins need them.
@@ -102,8 +112,8 @@ def choose(
     drawn = choose_drawn(
         np.asarray(scores)[None],
         sparsity,
+        neighbours,
         [errors],
-        paths=paths,
         tolerance=tolerance,
         allowed=allowed,
         preferred=preferred,
@@ -115,9 +125,9 @@ def choose(
 def choose_drawn(
     scores: NDArray,
     sparsity: NDArray,
+    neighbours: Neighbours,
     errors: Iterable[Counted | Drawn | None],
     *,
-    paths: NDArray | None = None,
     tolerance: float = TOLERANCE,
     allowed: NDArray[np.bool_] | None = None,
     preferred: NDArray[np.bool_] | None = None,
@@ -128,7 +138,7 @@ def choose_drawn(
     `scores` (n_draws, n_candidates); `errors`: of each draw; the others: as in `choose`.
     """
     chosen = []
-    smooth = averaged(scores, sparsity, paths)
+    smooth = neighbours.averaged(scores)
     for own, average, error in zip(scores, smooth, errors, strict=True):
         if twins is not None:
             assert error is not None
@@ -168,27 +178,64 @@ def _first_best(scores, among):
     return int(np.argmax(left >= left.max() - _ROUNDING))
 
 
-def averaged(
-    scores: NDArray, sparsity: NDArray, paths: NDArray | None = None
-) -> NDArray[np.float64]:
-    """Scores averaged over similar sizes of the same path.
+@dataclass(frozen=True)
+class Neighbours:
+    """The neighbours of each candidate, over which its score is averaged."""
 
-    `scores` (..., n_candidates), `sparsity` and `paths` (n_candidates,): as in `choose`. Scores
-    that are not finite have no say, and become minus infinity.
-    """
-    scores = np.asarray(scores, dtype=np.float64)
-    known = np.isfinite(scores)
-    scores = np.where(known, scores, 0.0)
-    sizes = np.log1p(np.asarray(sparsity, dtype=np.float64)) / _SIMILAR
-    paths = np.zeros(sizes.size, dtype=np.intp) if paths is None else paths
-    means, step = np.empty(scores.shape), max(1, _BLOCK // sizes.size)
-    for start in range(0, sizes.size, step):
-        some = slice(start, start + step)
-        similar = np.exp(-0.5 * (sizes[:, None] - sizes[some]) ** 2)
-        similar *= paths[:, None] == paths[some]
-        mass = known.astype(np.float64) @ similar
-        means[..., some] = (scores @ similar) / np.where(mass > 0, mass, 1.0)
-    return np.where(known, means, -np.inf)
+    n_candidates: int
+    # For each path: candidates (m,), those that are neighbours (b,), for each pair (m, b) the log
+    # of its weight by size, and twice the standard error of the difference.
+    paths: list[tuple[NDArray, NDArray, NDArray, NDArray]]
+
+    @classmethod
+    def of(
+        cls,
+        sparsity: NDArray,
+        errors: Counted | Drawn | PerFold,
+        paths: NDArray | None = None,
+    ) -> Neighbours:
+        """Find the neighbours, by standard errors of all rows.
+
+        `sparsity` (n_candidates,): numbers of features; `errors`: of the candidates; `paths`
+        (n_candidates,) or None: the path of each candidate; None: all are sizes of one.
+        """
+        sizes = np.log1p(np.asarray(sparsity, dtype=np.float64)) / _SIMILAR
+        of_path = np.zeros(sizes.size, dtype=np.intp) if paths is None else paths
+        found = []
+        for path in np.unique(of_path):
+            own = np.flatnonzero(of_path == path)
+            own = own[np.argsort(sizes[own], kind="stable")]
+            places = path_grid(own.size) - 1
+            by_size = -0.5 * (sizes[own][:, None] - sizes[own[places]]) ** 2
+            found.append((own, own[places], by_size, _EDGE * errors.pairs(own, places)))
+        return cls(sizes.size, found)
+
+    def averaged(self, scores: NDArray) -> NDArray[np.float64]:
+        """Scores averaged over the neighbours of each candidate.
+
+        `scores` (..., n_candidates). Those that are not finite have no say, and become minus
+        infinity.
+        """
+        scores = np.asarray(scores, dtype=np.float64)
+        known = np.isfinite(scores).reshape(-1, self.n_candidates)
+        flat = np.where(known, scores.reshape(known.shape), 0.0)
+        means = np.full(flat.shape, -np.inf)
+        for own, others, by_size, apart in self.paths:
+            # The size itself counts, whether it is among the neighbours or not.
+            itself = 1.0 - np.isin(own, others)
+            step = max(1, _BLOCK // apart.size)
+            for start in range(0, len(flat), step):
+                draws = slice(start, start + step)
+                values, near = flat[draws, own], flat[draws, others]
+                ahead = np.abs(values[:, :, None] - near[:, None, :])
+                with np.errstate(divide="ignore"):
+                    edges = np.divide(ahead, apart, out=np.zeros_like(ahead), where=ahead > 0)
+                weights = np.exp(by_size - 0.5 * edges**2)
+                weights = np.where(known[draws][:, None, others], weights, 0.0)
+                total = (weights @ near[:, :, None])[:, :, 0] + itself * values
+                mass = weights.sum(axis=2) + itself
+                means[draws, own] = total / np.where(mass > 0, mass, 1.0)
+        return np.where(known, means, -np.inf).reshape(scores.shape)
 
 
 def without_twins(
@@ -272,12 +319,46 @@ class Counted:
         """Standard errors of the scores themselves."""
         return self._errors(np.zeros(self.right.shape[1], dtype=self.right.dtype))
 
+    def pairs(self, some: NDArray, places: NDArray) -> NDArray[np.float64]:
+        """Standard errors of the differences between candidates and `places` among them."""
+        n_strata, shares = int(self.strata.max()) + 1, self.shares()
+        inside = self.strata[:, None] == np.arange(n_strata)
+        inside = inside * (shares * self.times)[:, None]
+        mass = inside.sum(axis=0)
+        means = np.stack([right @ inside for right in self.right[some]])
+        means /= np.where(mass > 0, mass, 1.0)
+        drawn = np.zeros(int(self.units.max()) + 1)
+        drawn[self.units] = self.times
+        of_units = np.zeros((drawn.size, some.size)) if drawn.size < self.units.size else None
+        squares, products = np.zeros(some.size), np.zeros((some.size, places.size))
+        step = max(1, _BLOCK // some.size)
+        for start in range(0, self.units.size, step):
+            rows = slice(start, start + step)
+            parts = (self.right[some, rows] - means[:, self.strata[rows]]) * shares[rows]
+            if of_units is not None:
+                np.add.at(of_units, self.units[rows], parts.T)
+                continue
+            counted = parts * self.times[rows]
+            squares += (counted * parts).sum(axis=1)
+            products += counted @ parts[places].T
+        if of_units is not None:
+            counted = of_units * drawn[:, None]
+            squares = (counted * of_units).sum(axis=0)
+            products = counted.T @ of_units[:, places]
+        total = drawn.sum()
+        variances = squares[:, None] + squares[places] - 2 * products
+        variances = np.maximum(variances, 0.0) * (total / (total - 1) if total > 1 else 0.0)
+        return np.sqrt(variances + self._smoothed())
+
     def _errors(self, standard):
         variances = _paired_variances(
             self.right, standard, self.shares(), self.times, self.strata, self.units
         )
+        return np.sqrt(variances + self._smoothed())
+
+    def _smoothed(self):
         n_units = np.bincount(self.strata[self.firsts], weights=self.times[self.firsts])
-        return np.sqrt(variances + smoothing(n_units))
+        return smoothing(n_units)
 
 
 def _units_of(strata, groups):
@@ -324,6 +405,10 @@ class Drawn:
         """Standard errors of the scores themselves."""
         return np.sqrt(np.diag(self.covariance) + self.smoothed)
 
+    def pairs(self, some: NDArray, places: NDArray) -> NDArray[np.float64]:
+        """Standard errors of the differences between candidates and `places` among them."""
+        return np.stack([self.against(one)[some] for one in some[places]], axis=1)
+
 
 @dataclass(frozen=True)
 class PerFold:
@@ -338,6 +423,12 @@ class PerFold:
     def alone(self) -> NDArray[np.float64]:
         """Standard errors of the mean scores; 0 with a single fold."""
         return self._errors(self.scores)
+
+    def pairs(self, some: NDArray, places: NDArray) -> NDArray[np.float64]:
+        """Standard errors of differences, as above; infinite with a single fold: not known."""
+        if len(self.scores) < 2:
+            return np.full((some.size, places.size), np.inf)
+        return np.stack([self.against(one)[some] for one in some[places]], axis=1)
 
     @staticmethod
     def _errors(values):

@@ -43,6 +43,7 @@ from tamis.paths.rule import (
     TOLERANCE,
     Counted,
     Drawn,
+    Neighbours,
     choose,
     choose_drawn,
     smoothing,
@@ -203,16 +204,27 @@ class Candidates:
         Of models with as many features, one that can be read is preferred. `allowed`
         (n_candidates,) or None: places that may be chosen; None: all but baselines.
         """
-        return choose(self.scores, self.sparsity, errors=self.errors, **self._words(allowed))
+        return choose(
+            self.scores,
+            self.sparsity,
+            self.neighbours,
+            errors=self.errors,
+            **self._words(allowed),
+        )
+
+    @cached_property
+    def neighbours(self):
+        """Of each candidate: similar sizes of its method."""
+        return Neighbours.of(self.sparsity, self.errors, self.paths)
 
     def choose_all(self, drawn):
         """`choose` for each draw of rows."""
         errors = (self.errors.drawn(row) if self.is_counted else self.errors for row in drawn)
-        return choose_drawn(self.scores_of(drawn), self.sparsity, errors, **self._words())
+        scores = self.scores_of(drawn)
+        return choose_drawn(scores, self.sparsity, self.neighbours, errors, **self._words())
 
     def _words(self, allowed=None):
         return {
-            "paths": self.paths,
             "tolerance": self.tolerance,
             "allowed": self.ours if allowed is None else allowed,
             "preferred": self.readable,
@@ -237,7 +249,11 @@ class Candidates:
         of_method[first : first + len(result.levels)] = True
         scores = np.where(of_method, self.scores, -np.inf)
         chosen, _ = choose(
-            scores, self.sparsity, paths=self.paths, tolerance=self.tolerance, allowed=of_method
+            scores,
+            self.sparsity,
+            self.neighbours,
+            tolerance=self.tolerance,
+            allowed=of_method,
         )
         return chosen - first
 
