@@ -5,7 +5,13 @@ import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tamis import LandmarkSearchCV, PanelClassifier, PrimalDualClassifier, SparseCenterClassifier
+from tamis import (
+    LandmarkSearchCV,
+    PanelClassifier,
+    PrimalDualClassifier,
+    PrimalDualClassifierCV,
+    SparseCenterClassifier,
+)
 from tamis._array import is_on_device, multiply, multiply_transposed, only_columns, to_host
 from tamis._base.devices import is_dispatching
 from tamis.centers.statistics import summarise
@@ -221,10 +227,11 @@ def test_other_numbers_of_features_are_refused(dispatch):
 @pytest.mark.parametrize(
     ("device", "message"), [(3, "device must be None or"), ("cuda", "device='cuda'")]
 )
-def test_devices_that_do_not_exist(device, message):
+@pytest.mark.parametrize("kind", [PrimalDualClassifier, PrimalDualClassifierCV])
+def test_devices_that_do_not_exist(kind, device, message):
     X, y = make_data(2)
     with pytest.raises((ValueError, ImportError), match=message):
-        PrimalDualClassifier(device=device).fit(X, y)
+        kind(device=device).fit(X, y)
 
 
 @pytest.mark.parametrize("n_groups", [64, 1024])
@@ -260,3 +267,31 @@ def test_torch_on_the_cpu():
     assert_allclose(model.objective_, plain.objective_, rtol=1e-7)
     assert isinstance(model.predict(X), np.ndarray)
     assert_allclose(model.predict_proba(torch.as_tensor(X)), model.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_cross_validation_is_that_of_the_processor(dtype):
+    pytest.importorskip("torch")
+    X, y = make_data(3, dtype)
+    plain = PrimalDualClassifierCV([0.2, 0.5, 1.0], cv=3, tol=1e-7)
+    model = sklearn.clone(plain).set_params(device="cpu").fit(X, y)
+    threaded = sklearn.clone(plain).set_params(device="cpu", n_jobs=3).fit(X, y)
+    plain.fit(X, y)
+    assert_array_equal(threaded.weights_, model.weights_)
+    assert_array_equal(threaded.path_["score"], model.path_["score"])
+    assert_array_equal(model.get_support(), plain.get_support())
+    for name in ("level", "n_features", "score"):
+        assert_allclose(model.path_[name], plain.path_[name], rtol=1e-12)
+    assert_allclose(model.objective_, plain.objective_, rtol=1e-7)
+    assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-4)
+
+
+def test_folds_are_chosen_on_the_device(monkeypatch):
+    monkeypatch.setattr(
+        "tamis.primal_dual.classifier_cv.send_to_device", lambda X, device: xp.asarray(X)
+    )
+    X, y = make_data(2)
+    plain = PrimalDualClassifierCV([0.2, 0.5], cv=3, tol=1e-7)
+    model = sklearn.clone(plain).set_params(device="strict").fit(X, y)
+    assert_array_equal(model.get_support(), plain.fit(X, y).get_support())
+    assert_array_equal(model.path_["score"], plain.path_["score"])

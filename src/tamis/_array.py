@@ -14,6 +14,7 @@ matrix units (*tf32*, at the speed of reading X): `Arithmetic`.
 
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -65,6 +66,8 @@ _BLOCK_BYTES = 1_000_000_000
 _DENSE_SHARE, _DENSE_VALUES, _SMALLER_SHARE = 0.1, 10_000_000, 2 / 3
 # The matrix units of GPUs work on this many columns; others are wasted.
 _UNIT_COLUMNS = 16
+# The precision of products is a setting of torch for all threads: folds take turns.
+_PRECISION = Lock()
 
 
 def is_on_device(X):
@@ -316,9 +319,10 @@ def _matrix_units(X, arithmetic):
         return
     import torch
 
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if arithmetic == "tf32" else "highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
+    with _PRECISION:
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("high" if arithmetic == "tf32" else "highest")
+        try:
+            yield
+        finally:
+            torch.set_float32_matmul_precision(before)
