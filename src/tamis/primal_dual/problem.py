@@ -171,7 +171,7 @@ class BallProblem:
         primal, dual = pair.primal, pair.dual
         norm = self.ball.norm(primal.W)
         if norm > self.ball.radius:
-            shrink = self.ball.radius / norm * (1 - 1e-15)
+            shrink = float(self.ball.radius / norm * (1 - 1e-15))
             primal = self.primal(shrink * primal.W, primal.mu, shrink * primal.XW)
         return Pair(primal, self.dual(dual.U, dual.G))
 
