@@ -1,5 +1,7 @@
 """Arrays of other libraries: array-api-strict stands in for torch on a GPU."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sklearn
@@ -16,6 +18,8 @@ from tamis._array import is_on_device, multiply, multiply_transposed, only_colum
 from tamis._base.devices import is_dispatching
 from tamis.centers.statistics import summarise
 from tamis.landmarks.neighbors import nearest_rows
+from tamis.primal_dual._device_fista import _Loop, device_fista
+from tamis.primal_dual.problem import Pair
 from tamis.primal_dual.solver import solve
 from tamis.primal_dual.training import make_problem, prepare
 
@@ -81,6 +85,88 @@ def test_whole_problem_is_iterated_in_few_digits_and_certified_in_many():
     exact = problem.certify(solution.pair)
     assert_allclose(exact.gap, solution.pair.gap, atol=1e-10 * solution.unit)
     assert solution.relative_gap <= 1e-7
+
+
+@pytest.mark.parametrize("kind", ["array_api_strict", "torch"])
+@pytest.mark.parametrize("ball", ["l1", "l21"])
+@pytest.mark.parametrize("loss", ["huber", "frobenius"])
+@pytest.mark.parametrize("rho", [100.0, None])
+def test_large_data_are_iterated_on_without_the_host(kind, ball, loss, rho, monkeypatch):
+    monkeypatch.setattr("tamis.primal_dual._device_fista._LEAST_VALUES", 0)
+    asarray = pytest.importorskip(kind).asarray
+    X, y = make_data(n=400, d=60)
+    here, there = (replace(problem_of(Z, y, loss, ball, 4.0), rho=rho) for Z in (X, asarray(X)))
+    start = Pair(there.empty(), there.dual_of(there.empty()))
+    pairs = list(device_fista(there, start, 47))
+    assert [n_iter for _, n_iter in pairs] == [10, 10, 10, 10, 7]
+    gaps = [pair.gap for pair, _ in pairs]
+    assert gaps == sorted(gaps, reverse=True)
+    # Numpy confirms values and gap, and finds no better point.
+    last = pairs[-1][0]
+    assert_allclose(here.primal(last.primal.W, last.primal.mu).value, last.primal.value)
+    assert_allclose(here.dual(to_host(last.dual.U)).value, last.dual.value)
+    assert here.ball.norm(last.primal.W) <= 4.0 * (1 + 1e-12)
+    *_, best = solve(here, tol=1e-9)
+    assert -1e-9 <= last.primal.value / best.pair.primal.value - 1 <= 1e-6
+    *_, found = solve(there, tol=1e-6)
+    assert found.relative_gap <= 1e-6
+    assert_allclose(found.pair.primal.value, best.pair.primal.value, rtol=1e-6)
+
+
+def test_a_step_that_is_too_long_is_repeated():
+    X, y = make_data(n=400, d=60)
+    problem = problem_of(xp.asarray(X), y, radius=4.0)
+    problem._rough[0] = 1e-3 * problem.rough_squared_norm  # steps a thousand times too long
+    loop = _Loop(problem, problem.empty())
+    lengths, values = [], [problem.empty().value]
+    for _ in range(40):
+        loop.advance()
+        lengths.append(float(loop.factor[0]))
+        values.append(loop.primal().value)
+    assert lengths[:9] == [2.0**i for i in range(1, 10)]
+    assert values[:9] == [values[0]] * 9  # nothing moves before the length fits
+    assert values[-1] < 0.8 * values[0]
+
+
+def test_iterations_do_not_wait_for_the_device():
+    torch = pytest.importorskip("torch")
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Strict(TorchDispatchMode):
+        """Fails where the host would wait for a number of a device."""
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            waits = ("_local_scalar_dense", "nonzero", "equal", "masked_select", "lift_fresh")
+            assert str(function).split(".")[1] not in waits, function
+            return function(*args, **(kwargs or {}))
+
+    X, y = make_data(n=400, d=60)
+    for ball in ("l1", "l21"):
+        problem = problem_of(torch.as_tensor(X), y, ball=ball).with_arithmetic("tf32")
+        loop = _Loop(problem, problem.empty())
+        loop.advance()
+        with Strict():
+            loop.advance()
+        with pytest.raises(AssertionError, match="_local_scalar_dense"), Strict():
+            loop.primal()
+
+
+@pytest.mark.parametrize("ball", ["l1", "l21"])
+def test_iterations_do_not_wait_for_a_gpu(ball):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    X, y = make_data(n=400, d=60)
+    problem = problem_of(torch.as_tensor(X, device="cuda"), y, ball=ball).with_arithmetic("tf32")
+    loop = _Loop(problem, problem.empty())
+    loop.advance()
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        for _ in range(3):
+            loop.advance()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert loop.primal().value < problem.empty().value
 
 
 def test_products_have_the_digits_that_are_asked_for(monkeypatch):

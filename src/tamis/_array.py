@@ -26,6 +26,7 @@ __all__ = [
     "center_columns",
     "choose_columns",
     "choose_rows",
+    "clip",
     "dense_columns",
     "dense_if_it_pays",
     "from_host",
@@ -127,6 +128,13 @@ def square_rows(A):
     if isinstance(A, np.ndarray):
         return np.einsum("ij,ij->i", A, A)
     return namespace(A).sum(A * A, axis=1)
+
+
+def clip(A, low, high):
+    """The values between two limits, of which None is no limit."""
+    if hasattr(A, "clamp"):  # torch, where the function of the array API waits for the device
+        return A.clamp(low, high)
+    return namespace(A).clip(A, low, high)
 
 
 def inner(A, B):

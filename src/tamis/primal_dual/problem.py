@@ -235,7 +235,11 @@ class BallProblem:
 
     def class_sums(self, U):
         """Y' Z."""
-        return to_host(self._weighted_indicator.T @ U)
+        return to_host(self.class_sums_there(U))
+
+    def class_sums_there(self, U):
+        """Y' Z, where the data are."""
+        return self._weighted_indicator.T @ U
 
     def adjoint(self, U):
         """X' Z."""
