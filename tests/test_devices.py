@@ -1,5 +1,6 @@
 """Arrays of other libraries: array-api-strict stands in for torch on a GPU."""
 
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -193,6 +194,32 @@ def test_class_moments_agree_with_numpy(weighted):
     assert_allclose(ours.mean + ours.offset, theirs.mean + theirs.offset, rtol=1e-12)
     assert_allclose(ours.variance, theirs.variance, rtol=1e-9)
     assert_allclose(ours.weight, theirs.weight)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_kernel_for_nvidia_cards_agrees_with_numpy(n_classes, weighted, monkeypatch):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("triton")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cpu" and os.environ.get("TRITON_INTERPRET") != "1":
+        pytest.skip("needs a GPU, or triton and TRITON_INTERPRET=1")
+    monkeypatch.setattr("tamis.centers._device_sums._has_triton", lambda X: True)
+    X, y = make_data(n_classes, n=1300, d=70)
+    X[:, 3] += 1e4  # cancellation
+    y[y == 3] = 2  # a class without rows, if there are five
+    weights = np.random.default_rng(0).uniform(size=y.size) if weighted else None
+    there, here = (
+        summarise(Z, y, n_classes, weights) for Z in (torch.asarray(X, device=device), X)
+    )
+    seen = here.weight > 0
+    assert_array_equal(there.weight, here.weight)
+    assert_array_equal(there.offset, X[0])
+    assert_allclose(
+        (there.mean + there.offset)[seen], (here.mean + here.offset)[seen], rtol=1e-11, atol=1e-14
+    )
+    assert_allclose(there.variance[seen], here.variance[seen], rtol=1e-9)
+    assert not there.mean[~seen].any() and not there.variance[~seen].any()
 
 
 def test_only_columns_are_those_of_the_array():
