@@ -351,6 +351,7 @@ def test_devices_that_do_not_exist(kind, device, message):
 def test_neighbours_are_those_of_the_processor(n_groups, monkeypatch):
     pytest.importorskip("torch")
     monkeypatch.setattr("tamis.landmarks.device_neighbors._GROUPS", n_groups)
+    monkeypatch.setattr("tamis.landmarks.neighbors._LEAST_PAIRS", 0)
     rng = np.random.default_rng(0)
     A, B = rng.random((40, 5)), rng.random((300, 5))
     B[100:120] = B[7]  # ties, more than are kept besides those asked for
@@ -362,8 +363,15 @@ def test_neighbours_are_those_of_the_processor(n_groups, monkeypatch):
             assert_array_equal(one, other)
 
 
-def test_searches_are_those_of_the_processor():
+def test_few_neighbours_are_searched_on_the_processor():
+    rows = np.random.default_rng(0).random((20, 3))
+    found = nearest_rows(rows, rows, 2, ["angle"], device="nowhere")
+    assert_array_equal(found["angle"][0], nearest_rows(rows, rows, 2, ["angle"])["angle"][0])
+
+
+def test_searches_are_those_of_the_processor(monkeypatch):
     pytest.importorskip("torch")
+    monkeypatch.setattr("tamis.landmarks.neighbors._LEAST_PAIRS", 0)
     X, y = make_data(2, np.float64, n=120, d=6)
     search = LandmarkSearchCV(n_configurations=20, cv=3, random_state=0)
     plain = sklearn.clone(search).fit(X, y)
