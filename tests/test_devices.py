@@ -1,6 +1,7 @@
 """Arrays of other libraries: array-api-strict stands in for torch on a GPU."""
 
 import os
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -33,6 +34,15 @@ def dispatch(monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     with sklearn.config_context(array_api_dispatch=True):
         yield
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request):
+    """A device of torch."""
+    torch = pytest.importorskip("torch")
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    return request.param
 
 
 def make_data(n_classes=3, dtype=np.float32, n=300, d=60):
@@ -161,7 +171,9 @@ def test_iterations_do_not_wait_for_a_gpu(ball):
     problem = problem_of(torch.as_tensor(X, device="cuda"), y, ball=ball).with_arithmetic("tf32")
     loop = _Loop(problem, problem.empty())
     loop.advance()
-    torch.cuda.set_sync_debug_mode("error")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch calls this mode a prototype
+        torch.cuda.set_sync_debug_mode("error")
     try:
         for _ in range(3):
             loop.advance()
@@ -348,8 +360,7 @@ def test_devices_that_do_not_exist(kind, device, message):
 
 
 @pytest.mark.parametrize("n_groups", [64, 1024])
-def test_neighbours_are_those_of_the_processor(n_groups, monkeypatch):
-    pytest.importorskip("torch")
+def test_neighbours_are_those_of_the_processor(n_groups, device, monkeypatch):
     monkeypatch.setattr("tamis.landmarks.device_neighbors._GROUPS", n_groups)
     monkeypatch.setattr("tamis.landmarks.neighbors._LEAST_PAIRS", 0)
     rng = np.random.default_rng(0)
@@ -357,7 +368,7 @@ def test_neighbours_are_those_of_the_processor(n_groups, monkeypatch):
     B[100:120] = B[7]  # ties, more than are kept besides those asked for
     A[:3], B[5] = B[[7, 8, 9]], 0.0
     metrics = ["euclidean", "angle"]
-    ours, theirs = (nearest_rows(A, B, 4, metrics, device) for device in ("cpu", None))
+    ours, theirs = (nearest_rows(A, B, 4, metrics, where) for where in (device, None))
     for metric in metrics:
         for one, other in zip(ours[metric], theirs[metric], strict=True):
             assert_array_equal(one, other)
@@ -369,20 +380,19 @@ def test_few_neighbours_are_searched_on_the_processor():
     assert_array_equal(found["angle"][0], nearest_rows(rows, rows, 2, ["angle"])["angle"][0])
 
 
-def test_searches_are_those_of_the_processor(monkeypatch):
-    pytest.importorskip("torch")
+def test_searches_are_those_of_the_processor(device, monkeypatch):
     monkeypatch.setattr("tamis.landmarks.neighbors._LEAST_PAIRS", 0)
     X, y = make_data(2, np.float64, n=120, d=6)
     search = LandmarkSearchCV(n_configurations=20, cv=3, random_state=0)
     plain = sklearn.clone(search).fit(X, y)
-    other = sklearn.clone(search).set_params(device="cpu").fit(X, y)
+    other = sklearn.clone(search).set_params(device=device).fit(X, y)
     assert_array_equal(other.predict_proba(X), plain.predict_proba(X))
 
 
-def test_torch_on_the_cpu():
+def test_torch(device):
     torch = pytest.importorskip("torch")
     X, y = make_data(2)
-    model = PrimalDualClassifier(device="cpu", tol=1e-7).fit(X, y)
+    model = PrimalDualClassifier(device=device, tol=1e-7).fit(X, y)
     plain = PrimalDualClassifier(tol=1e-7).fit(X, y)
     assert_array_equal(model.get_support(), plain.get_support())
     assert_allclose(model.objective_, plain.objective_, rtol=1e-7)
@@ -391,12 +401,11 @@ def test_torch_on_the_cpu():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_cross_validation_is_that_of_the_processor(dtype):
-    pytest.importorskip("torch")
+def test_cross_validation_is_that_of_the_processor(device, dtype):
     X, y = make_data(3, dtype)
     plain = PrimalDualClassifierCV([0.2, 0.5, 1.0], cv=3, tol=1e-7)
-    model = sklearn.clone(plain).set_params(device="cpu").fit(X, y)
-    threaded = sklearn.clone(plain).set_params(device="cpu", n_jobs=3).fit(X, y)
+    model = sklearn.clone(plain).set_params(device=device).fit(X, y)
+    threaded = sklearn.clone(plain).set_params(device=device, n_jobs=3).fit(X, y)
     plain.fit(X, y)
     assert_array_equal(threaded.weights_, model.weights_)
     assert_array_equal(threaded.path_["score"], model.path_["score"])

@@ -5,7 +5,8 @@ and arrays on a device (torch tensors on a GPU, or any other kind of the array A
 solver. For the latter the rule is: *samples on the device, coefficients on the host*. What has a
 row for each sample (X itself, X W, residuals) stays where X is; what has a row for each feature
 (W, X' Z, means) is a numpy array. So a product with X moves n_features x n_classes numbers, and
-everything that is small or clever runs where it always runs.
+everything that is small or clever runs where it always runs. (`primal_dual._device_fista` alone
+keeps both on the device for ten iterations.)
 
 Data on a device may be of 32 bits. Products with them are exact to 64 bits (*float64*: a block of
 rows is converted at a time, about 6 passes over X), to 32 bits, or to the 10 bits of a GPU's

@@ -78,6 +78,21 @@ def test_landmarks_are_the_same_on_a_device(monkeypatch):
     assert_array_equal(*found)
 
 
+def test_a_gpu_trains_in_processes():
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    methods = ["primal-dual", "landmarks", "most-frequent"]
+    words = {"methods": methods, "cv": 3, "repeats": 1, "n_jobs": 2}
+    here, there = (compare(*make_data(), **words, device=where) for where in (None, "cuda"))
+    assert (
+        "trained on cuda: primal-dual, landmarks; all others run on the processor" in there.notes
+    )
+    rows = here.table["method"] != "primal-dual"
+    assert_array_equal(here.table["score"][rows], there.table["score"][rows])
+    assert_allclose(here.table["score"], there.table["score"], atol=0.03)
+
+
 class Never(Callback):
     """Fails if any work begins."""
 
