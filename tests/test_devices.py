@@ -124,6 +124,17 @@ def test_large_data_are_iterated_on_without_the_host(kind, ball, loss, rho, monk
     assert_allclose(found.pair.primal.value, best.pair.primal.value, rtol=1e-6)
 
 
+@pytest.mark.parametrize("least", [0, 10**9])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_more_iterations_than_allowed(least, dtype, monkeypatch):
+    monkeypatch.setattr("tamis.primal_dual._device_fista._LEAST_VALUES", least)
+    X, y = make_data(n=400, d=60, dtype=dtype)
+    for max_iter in (3, 7, 10):
+        *_, last = solve(problem_of(xp.asarray(X), y, radius=4.0), tol=1e-15, max_iter=max_iter)
+        assert last.n_iter == max_iter
+        assert last.pair.gap < last.unit
+
+
 def test_a_step_that_is_too_long_is_repeated():
     X, y = make_data(n=400, d=60)
     problem = problem_of(xp.asarray(X), y, radius=4.0)

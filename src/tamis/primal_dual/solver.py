@@ -155,15 +155,17 @@ def _refine(problem, pair, aim, limit):
 
     Yields certified pairs, and how many iterations each took.
     """
+    spent = 0
     for arithmetic in problem.matrix.arithmetics:
         quick = problem.with_arithmetic(arithmetic)
         n_steps, best, since = 0, np.inf, 0
-        for inner, n in _improve(quick, pair, aim, limit):
-            n_steps, since = n_steps + n, since + n
+        for inner, n in _improve(quick, pair, aim, limit - spent):
+            n_steps, since, spent = n_steps + n, since + n, spent + n
             if inner.gap <= 0.9 * best:
                 best, since = inner.gap, 0
             stuck = since >= _STUCK and arithmetic != "float64"
-            if inner.gap > 0.7 * aim and n_steps % _STRIDE and not stuck:
+            goes_on = inner.gap > 0.7 * aim and n_steps % _STRIDE and spent < limit
+            if goes_on and not stuck:
                 continue
             certified = problem.certify(inner)
             pair = pair.better(certified.primal, certified.dual)
