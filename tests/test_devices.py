@@ -1,15 +1,27 @@
 """Arrays of other libraries: array-api-strict stands in for torch on a GPU."""
 
+import os
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tamis import LandmarkSearchCV, PanelClassifier, PrimalDualClassifier, SparseCenterClassifier
+from tamis import (
+    LandmarkSearchCV,
+    PanelClassifier,
+    PrimalDualClassifier,
+    PrimalDualClassifierCV,
+    SparseCenterClassifier,
+)
 from tamis._array import is_on_device, multiply, multiply_transposed, only_columns, to_host
 from tamis._base.devices import is_dispatching
 from tamis.centers.statistics import summarise
 from tamis.landmarks.neighbors import nearest_rows
+from tamis.primal_dual._device_fista import _Loop, device_fista
+from tamis.primal_dual.problem import Pair
 from tamis.primal_dual.solver import solve
 from tamis.primal_dual.training import make_problem, prepare
 
@@ -22,6 +34,15 @@ def dispatch(monkeypatch):
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
     with sklearn.config_context(array_api_dispatch=True):
         yield
+
+
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request):
+    """A device of torch."""
+    torch = pytest.importorskip("torch")
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    return request.param
 
 
 def make_data(n_classes=3, dtype=np.float32, n=300, d=60):
@@ -77,6 +98,101 @@ def test_whole_problem_is_iterated_in_few_digits_and_certified_in_many():
     assert solution.relative_gap <= 1e-7
 
 
+@pytest.mark.parametrize("kind", ["array_api_strict", "torch"])
+@pytest.mark.parametrize("ball", ["l1", "l21"])
+@pytest.mark.parametrize("loss", ["huber", "frobenius"])
+@pytest.mark.parametrize("rho", [100.0, None])
+def test_large_data_are_iterated_on_without_the_host(kind, ball, loss, rho, monkeypatch):
+    monkeypatch.setattr("tamis.primal_dual._device_fista._LEAST_VALUES", 0)
+    asarray = pytest.importorskip(kind).asarray
+    X, y = make_data(n=400, d=60)
+    here, there = (replace(problem_of(Z, y, loss, ball, 4.0), rho=rho) for Z in (X, asarray(X)))
+    start = Pair(there.empty(), there.dual_of(there.empty()))
+    pairs = list(device_fista(there, start, 47))
+    assert [n_iter for _, n_iter in pairs] == [10, 10, 10, 10, 7]
+    gaps = [pair.gap for pair, _ in pairs]
+    assert gaps == sorted(gaps, reverse=True)
+    # Numpy confirms values and gap, and finds no better point.
+    last = pairs[-1][0]
+    assert_allclose(here.primal(last.primal.W, last.primal.mu).value, last.primal.value)
+    assert_allclose(here.dual(to_host(last.dual.U)).value, last.dual.value)
+    assert here.ball.norm(last.primal.W) <= 4.0 * (1 + 1e-12)
+    *_, best = solve(here, tol=1e-9)
+    assert -1e-9 <= last.primal.value / best.pair.primal.value - 1 <= 1e-6
+    *_, found = solve(there, tol=1e-6)
+    assert found.relative_gap <= 1e-6
+    assert_allclose(found.pair.primal.value, best.pair.primal.value, rtol=1e-6)
+
+
+@pytest.mark.parametrize("least", [0, 10**9])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_more_iterations_than_allowed(least, dtype, monkeypatch):
+    monkeypatch.setattr("tamis.primal_dual._device_fista._LEAST_VALUES", least)
+    X, y = make_data(n=400, d=60, dtype=dtype)
+    for max_iter in (3, 7, 10):
+        *_, last = solve(problem_of(xp.asarray(X), y, radius=4.0), tol=1e-15, max_iter=max_iter)
+        assert last.n_iter == max_iter
+        assert last.pair.gap < last.unit
+
+
+def test_a_step_that_is_too_long_is_repeated():
+    X, y = make_data(n=400, d=60)
+    problem = problem_of(xp.asarray(X), y, radius=4.0)
+    problem._rough[0] = 1e-3 * problem.rough_squared_norm  # steps a thousand times too long
+    loop = _Loop(problem, problem.empty())
+    lengths, values = [], [problem.empty().value]
+    for _ in range(40):
+        loop.advance()
+        lengths.append(float(loop.factor[0]))
+        values.append(loop.primal().value)
+    assert lengths[:9] == [2.0**i for i in range(1, 10)]
+    assert values[:9] == [values[0]] * 9  # nothing moves before the length fits
+    assert values[-1] < 0.8 * values[0]
+
+
+def test_iterations_do_not_wait_for_the_device():
+    torch = pytest.importorskip("torch")
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Strict(TorchDispatchMode):
+        """Fails where the host would wait for a number of a device."""
+
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            waits = ("_local_scalar_dense", "nonzero", "equal", "masked_select", "lift_fresh")
+            assert str(function).split(".")[1] not in waits, function
+            return function(*args, **(kwargs or {}))
+
+    X, y = make_data(n=400, d=60)
+    for ball in ("l1", "l21"):
+        problem = problem_of(torch.as_tensor(X), y, ball=ball).with_arithmetic("tf32")
+        loop = _Loop(problem, problem.empty())
+        loop.advance()
+        with Strict():
+            loop.advance()
+        with pytest.raises(AssertionError, match="_local_scalar_dense"), Strict():
+            loop.primal()
+
+
+@pytest.mark.parametrize("ball", ["l1", "l21"])
+def test_iterations_do_not_wait_for_a_gpu(ball):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    X, y = make_data(n=400, d=60)
+    problem = problem_of(torch.as_tensor(X, device="cuda"), y, ball=ball).with_arithmetic("tf32")
+    loop = _Loop(problem, problem.empty())
+    loop.advance()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch calls this mode a prototype
+        torch.cuda.set_sync_debug_mode("error")
+    try:
+        for _ in range(3):
+            loop.advance()
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert loop.primal().value < problem.empty().value
+
+
 def test_products_have_the_digits_that_are_asked_for(monkeypatch):
     monkeypatch.setattr("tamis._array._BLOCK_BYTES", 8 * 60 * 7)  # blocks of 7 rows
     X, _ = make_data()
@@ -101,6 +217,32 @@ def test_class_moments_agree_with_numpy(weighted):
     assert_allclose(ours.mean + ours.offset, theirs.mean + theirs.offset, rtol=1e-12)
     assert_allclose(ours.variance, theirs.variance, rtol=1e-9)
     assert_allclose(ours.weight, theirs.weight)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_kernel_for_nvidia_cards_agrees_with_numpy(n_classes, weighted, monkeypatch):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("triton")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cpu" and os.environ.get("TRITON_INTERPRET") != "1":
+        pytest.skip("needs a GPU, or triton and TRITON_INTERPRET=1")
+    monkeypatch.setattr("tamis.centers._device_sums._has_triton", lambda X: True)
+    X, y = make_data(n_classes, n=1300, d=70)
+    X[:, 3] += 1e4  # cancellation
+    y[y == 3] = 2  # a class without rows, if there are five
+    weights = np.random.default_rng(0).uniform(size=y.size) if weighted else None
+    there, here = (
+        summarise(Z, y, n_classes, weights) for Z in (torch.asarray(X, device=device), X)
+    )
+    seen = here.weight > 0
+    assert_array_equal(there.weight, here.weight)
+    assert_array_equal(there.offset, X[0])
+    assert_allclose(
+        (there.mean + there.offset)[seen], (here.mean + here.offset)[seen], rtol=1e-11, atol=1e-14
+    )
+    assert_allclose(there.variance[seen], here.variance[seen], rtol=1e-9)
+    assert not there.mean[~seen].any() and not there.variance[~seen].any()
 
 
 def test_only_columns_are_those_of_the_array():
@@ -221,42 +363,76 @@ def test_other_numbers_of_features_are_refused(dispatch):
 @pytest.mark.parametrize(
     ("device", "message"), [(3, "device must be None or"), ("cuda", "device='cuda'")]
 )
-def test_devices_that_do_not_exist(device, message):
+@pytest.mark.parametrize("kind", [PrimalDualClassifier, PrimalDualClassifierCV])
+def test_devices_that_do_not_exist(kind, device, message):
     X, y = make_data(2)
     with pytest.raises((ValueError, ImportError), match=message):
-        PrimalDualClassifier(device=device).fit(X, y)
+        kind(device=device).fit(X, y)
 
 
 @pytest.mark.parametrize("n_groups", [64, 1024])
-def test_neighbours_are_those_of_the_processor(n_groups, monkeypatch):
-    pytest.importorskip("torch")
+def test_neighbours_are_those_of_the_processor(n_groups, device, monkeypatch):
     monkeypatch.setattr("tamis.landmarks.device_neighbors._GROUPS", n_groups)
+    monkeypatch.setattr("tamis.landmarks.neighbors._LEAST_PAIRS", 0)
     rng = np.random.default_rng(0)
     A, B = rng.random((40, 5)), rng.random((300, 5))
     B[100:120] = B[7]  # ties, more than are kept besides those asked for
     A[:3], B[5] = B[[7, 8, 9]], 0.0
     metrics = ["euclidean", "angle"]
-    ours, theirs = (nearest_rows(A, B, 4, metrics, device) for device in ("cpu", None))
+    ours, theirs = (nearest_rows(A, B, 4, metrics, where) for where in (device, None))
     for metric in metrics:
         for one, other in zip(ours[metric], theirs[metric], strict=True):
             assert_array_equal(one, other)
 
 
-def test_searches_are_those_of_the_processor():
-    pytest.importorskip("torch")
+def test_few_neighbours_are_searched_on_the_processor():
+    rows = np.random.default_rng(0).random((20, 3))
+    found = nearest_rows(rows, rows, 2, ["angle"], device="nowhere")
+    assert_array_equal(found["angle"][0], nearest_rows(rows, rows, 2, ["angle"])["angle"][0])
+
+
+def test_searches_are_those_of_the_processor(device, monkeypatch):
+    monkeypatch.setattr("tamis.landmarks.neighbors._LEAST_PAIRS", 0)
     X, y = make_data(2, np.float64, n=120, d=6)
     search = LandmarkSearchCV(n_configurations=20, cv=3, random_state=0)
     plain = sklearn.clone(search).fit(X, y)
-    other = sklearn.clone(search).set_params(device="cpu").fit(X, y)
+    other = sklearn.clone(search).set_params(device=device).fit(X, y)
     assert_array_equal(other.predict_proba(X), plain.predict_proba(X))
 
 
-def test_torch_on_the_cpu():
+def test_torch(device):
     torch = pytest.importorskip("torch")
     X, y = make_data(2)
-    model = PrimalDualClassifier(device="cpu", tol=1e-7).fit(X, y)
+    model = PrimalDualClassifier(device=device, tol=1e-7).fit(X, y)
     plain = PrimalDualClassifier(tol=1e-7).fit(X, y)
     assert_array_equal(model.get_support(), plain.get_support())
     assert_allclose(model.objective_, plain.objective_, rtol=1e-7)
     assert isinstance(model.predict(X), np.ndarray)
     assert_allclose(model.predict_proba(torch.as_tensor(X)), model.predict_proba(X), atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_cross_validation_is_that_of_the_processor(device, dtype):
+    X, y = make_data(3, dtype)
+    plain = PrimalDualClassifierCV([0.2, 0.5, 1.0], cv=3, tol=1e-7)
+    model = sklearn.clone(plain).set_params(device=device).fit(X, y)
+    threaded = sklearn.clone(plain).set_params(device=device, n_jobs=3).fit(X, y)
+    plain.fit(X, y)
+    assert_array_equal(threaded.weights_, model.weights_)
+    assert_array_equal(threaded.path_["score"], model.path_["score"])
+    assert_array_equal(model.get_support(), plain.get_support())
+    for name in ("level", "n_features", "score"):
+        assert_allclose(model.path_[name], plain.path_[name], rtol=1e-12)
+    assert_allclose(model.objective_, plain.objective_, rtol=1e-7)
+    assert_allclose(model.predict_proba(X), plain.predict_proba(X), atol=1e-4)
+
+
+def test_folds_are_chosen_on_the_device(monkeypatch):
+    monkeypatch.setattr(
+        "tamis.primal_dual.classifier_cv.send_to_device", lambda X, device: xp.asarray(X)
+    )
+    X, y = make_data(2)
+    plain = PrimalDualClassifierCV([0.2, 0.5], cv=3, tol=1e-7)
+    model = sklearn.clone(plain).set_params(device="strict").fit(X, y)
+    assert_array_equal(model.get_support(), plain.fit(X, y).get_support())
+    assert_array_equal(model.path_["score"], plain.path_["score"])

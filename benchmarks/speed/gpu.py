@@ -18,15 +18,19 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import StratifiedKFold
 from threadpoolctl import threadpool_limits
 
+from tamis import PrimalDualClassifier
 from tamis.centers.statistics import summarise
 from tamis.landmarks.evaluation import FoldData, evaluate_branch, list_branches
 from tamis.landmarks.space import check_space, list_configurations
+from tamis.primal_dual._device_fista import can_stay_there, device_fista
 from tamis.primal_dual._fista import fista
 from tamis.primal_dual.problem import Pair
 from tamis.primal_dual.solver import solve
 from tamis.primal_dual.training import make_problem, prepare
 
-PARTS = ("statistics", "iterations", "gap", "landmarks")
+PARTS = ("statistics", "iterations", "gap", "landmarks", "paths")
+# Rows and features of tables whose paths are trained on the processor and on the card.
+PATHS = ((600, 30), (2_000, 1_000), (5_000, 4_000), (50_000, 500))
 
 
 def main():
@@ -41,7 +45,9 @@ def main():
     print(f"{name}, torch {torch.__version__}; CPU: {os.cpu_count()} cores, {platform.machine()}")
     if "landmarks" in options.parts:
         landmarks(options.landmark_rows, options.device)
-    if set(options.parts) == {"landmarks"}:
+    if "paths" in options.parts:
+        paths(options.device)
+    if set(options.parts) <= {"landmarks", "paths"}:
         return
     X, y = generate(options.rows, options.features, options.device)
     read = seconds_of(lambda: X.sum(), options.device)
@@ -51,7 +57,7 @@ def main():
         f"read (X.sum()) reaches {size / read:.2f} TB/s"
     )
     for part in options.parts:
-        if part == "landmarks":
+        if part in ("landmarks", "paths"):
             continue
         globals()[part](X, y, read, options.device)
 
@@ -81,13 +87,14 @@ def seconds_of(task, device, repeats=5):
 
 
 def kernel_seconds(task):
-    """Seconds that the longest kernel of a task runs on the card."""
+    """Seconds that kernels of a task run on the card, and their number, the longest first."""
     from torch.profiler import ProfilerActivity, profile
 
     with profile(activities=[ProfilerActivity.CUDA]) as profiled:
         task()
         torch.cuda.synchronize()
-    return max(event.device_time_total for event in profiled.key_averages()) / 1e6
+    found = [(event.device_time_total / 1e6, event.count) for event in profiled.key_averages()]
+    return sorted(found, reverse=True)
 
 
 def wait(device):
@@ -111,9 +118,9 @@ def statistics(X, y, read, device):
     took = seconds_of(lambda: summarise(X, y, 2), device, 9)
     share = read / took
     print(f"l2 statistics: {1e3 * took:.2f} ms, {share:.0%} of read bandwidth", end="; ")
-    print(judge(share, 0.9))
+    print(judge(share, 0.85))
     if device == "cuda":
-        kernel = kernel_seconds(lambda: summarise(X, y, 2))
+        kernel = kernel_seconds(lambda: summarise(X, y, 2))[0][0]
         print(
             f"    its kernel alone: {1e3 * kernel:.2f} ms, {read / kernel:.0%} of read bandwidth; "
             "the rest are calls and copies of small arrays"
@@ -138,19 +145,50 @@ def iterations(X, y, read, device):
         )
         if arithmetic == "tf32":
             print(judge(share, 0.8))
+            tell_parts(problem.with_arithmetic(arithmetic), read, device)
+        asked = time_of_iterations(problem.with_arithmetic(arithmetic), device, is_asked=True)
+        print(f"    with a look at every iteration: {1e3 * asked:.2f} ms = {asked / took:.2f} x")
 
 
-def time_of_iterations(problem, device, n_iter=20):
+def begin(problem, n_looks, is_asked=False):
+    """Pairs of the solver's iterations, and how many iterations each took."""
     empty = problem.empty()
-    steps = fista(problem, Pair(empty, problem.dual_of(empty)))
-    times = []
-    for _ in range(n_iter):
+    start = Pair(empty, problem.dual_of(empty))
+    if can_stay_there(problem) and not is_asked:
+        return device_fista(problem, start, 10 * n_looks)
+    return ((pair, 1) for pair in fista(problem, start))
+
+
+def time_of_iterations(problem, device, n_looks=15, is_asked=False):
+    """Median seconds of an iteration, without backtracking and Newton steps.
+
+    `is_asked`: whether the host looks at every iteration.
+    """
+    steps, times = begin(problem, n_looks, is_asked), []
+    for _ in range(n_looks):
         wait(device)
         start = time.perf_counter()
-        next(steps)
+        _, n_iter = next(steps)
         wait(device)
-        times.append(time.perf_counter() - start)
-    return float(np.median(times))  # without backtracking and Newton steps
+        times.append((time.perf_counter() - start) / n_iter)
+    return float(np.median(times))
+
+
+def tell_parts(problem, read, device):
+    """Where the time of ten iterations goes on the card: products with X, and all else."""
+    if device != "cuda" or not can_stay_there(problem):
+        return
+    steps = begin(problem, 2)
+    next(steps)
+    kernels = kernel_seconds(lambda: next(steps))
+    products = sum(seconds for seconds, _ in kernels if seconds >= 5 * read)
+    others = [(seconds, count) for seconds, count in kernels if 0 < seconds < 5 * read]
+    print(
+        f"    on the card: products with X {100 * products:.2f} ms per iteration, "
+        f"{20 * read / products:.0%} of read bandwidth; {sum(c for _, c in others) / 10:.0f} "
+        f"other kernels {100 * sum(s for s, _ in others):.2f} ms, the longest "
+        f"{100 * others[0][0]:.3f} ms"
+    )
 
 
 def gap(X, y, read, device):
@@ -220,6 +258,27 @@ def landmarks(n_rows, device):
         f"threads {cpu:.1f} s, with neighbours on {device} {card:.1f} s = {cpu / card:.1f} x; "
         f"{judge(cpu / card, 10)}; {same:.4%} of the predictions are the same"
     )
+
+
+def paths(device):
+    """Paths as `compare` trains them: one thread, and with `device`; the first call is untimed."""
+    for n_rows, n_features in PATHS:
+        X, y = make_classification(
+            n_rows, n_features, n_informative=min(20, n_features // 2), random_state=0
+        )
+        model = PrimalDualClassifier(huber_delta=0.1, tol=1e-3)
+        seconds = {}
+        for where in (None, device):
+            task = model.set_params(device=where).fit_path
+            task(X[:500], y[:500], 5)
+            start = time.perf_counter()
+            with threadpool_limits(1):
+                task(X, y, 20, max_features=min(500, n_features))
+            seconds[where] = time.perf_counter() - start
+        print(
+            f"path over 20 radii, {n_rows:,} x {n_features:,}: one core {seconds[None]:.2f} s, "
+            f"{device} {seconds[device]:.2f} s; {seconds[None] / seconds[device]:.1f} x"
+        )
 
 
 def solved(X, y, radius=2.0, ball="l1"):

@@ -5,7 +5,8 @@ and arrays on a device (torch tensors on a GPU, or any other kind of the array A
 solver. For the latter the rule is: *samples on the device, coefficients on the host*. What has a
 row for each sample (X itself, X W, residuals) stays where X is; what has a row for each feature
 (W, X' Z, means) is a numpy array. So a product with X moves n_features x n_classes numbers, and
-everything that is small or clever runs where it always runs.
+everything that is small or clever runs where it always runs. (`primal_dual._device_fista` alone
+keeps both on the device for ten iterations.)
 
 Data on a device may be of 32 bits. Products with them are exact to 64 bits (*float64*: a block of
 rows is converted at a time, about 6 passes over X), to 32 bits, or to the 10 bits of a GPU's
@@ -14,6 +15,7 @@ matrix units (*tf32*, at the speed of reading X): `Arithmetic`.
 
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -25,6 +27,7 @@ __all__ = [
     "center_columns",
     "choose_columns",
     "choose_rows",
+    "clip",
     "dense_columns",
     "dense_if_it_pays",
     "from_host",
@@ -65,6 +68,8 @@ _BLOCK_BYTES = 1_000_000_000
 _DENSE_SHARE, _DENSE_VALUES, _SMALLER_SHARE = 0.1, 10_000_000, 2 / 3
 # The matrix units of GPUs work on this many columns; others are wasted.
 _UNIT_COLUMNS = 16
+# The precision of products is a setting of torch for all threads: folds take turns.
+_PRECISION = Lock()
 
 
 def is_on_device(X):
@@ -124,6 +129,13 @@ def square_rows(A):
     if isinstance(A, np.ndarray):
         return np.einsum("ij,ij->i", A, A)
     return namespace(A).sum(A * A, axis=1)
+
+
+def clip(A, low, high):
+    """The values between two limits, of which None is no limit."""
+    if hasattr(A, "clamp"):  # torch, where the function of the array API waits for the device
+        return A.clamp(low, high)
+    return namespace(A).clip(A, low, high)
 
 
 def inner(A, B):
@@ -316,9 +328,10 @@ def _matrix_units(X, arithmetic):
         return
     import torch
 
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision("high" if arithmetic == "tf32" else "highest")
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
+    with _PRECISION:
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("high" if arithmetic == "tf32" else "highest")
+        try:
+            yield
+        finally:
+            torch.set_float32_matmul_precision(before)

@@ -27,7 +27,7 @@ from sklearn.utils.validation import assert_all_finite
 from tamis._array import Matrix, is_on_device, is_sparse
 from tamis._base import check_finite, count_classes
 from tamis._compile import WORTH_COMPILING
-from tamis.centers._device_sums import device_sums
+from tamis.centers._device_sums import device_moments
 from tamis.centers._moment_kernels import (
     csc_sums,
     csr_sums,
@@ -142,12 +142,9 @@ def summarise(
 
 
 def _summarise_on_device(X, codes, n_classes, sample_weight):
-    origin, sums, squares = device_sums(X, codes, n_classes, sample_weight)
-    check_finite((sums, squares), X)
-    weight = np.bincount(codes, sample_weight, n_classes).astype(np.float64)
-    sums, squares = (np.array(part, order="C") for part in (sums, squares))
-    _finish(sums, squares, weight)
-    return ClassMoments(weight, origin, sums, squares, codes.size)
+    weight, *moments = device_moments(X, codes, n_classes, sample_weight)
+    check_finite(moments, X)
+    return ClassMoments(weight, *moments, codes.size)
 
 
 def _summarise_as_it_is(X, codes, n_classes, sample_weight):

@@ -17,12 +17,14 @@ from tamis.comparison.attempts import attempt, tell_failure
 from tamis.comparison.comparing import Callback, compare_table
 from tamis.comparison.fitted.describing import save_first, save_rest
 from tamis.comparison.folder import RunFolder
+from tamis.comparison.settings import find_device
 from tamis.tables.errors import InputError
 
 
 def run(options):
     """Run the command; returns the exit code."""
     words = vars(options)
+    find_device(options.device)
     folder = None
     if options.output:
         folder = RunFolder(options.output)
@@ -116,7 +118,11 @@ class _Reporter(Callback):
 
 
 def compare_again(folder, words):
-    """The comparison of a run, from its checkpoints."""
+    """The comparison of a run, from its checkpoints; on the processor if its device is gone."""
+    try:
+        find_device(words.get("device"))
+    except InputError:
+        words = words | {"device": None}
     loaded = load(words, folder)
     comparison = compare_table(
         loaded.table,

@@ -26,7 +26,7 @@ from tamis.comparison.parameters import PARAMETERS, name_parameters
 from tamis.comparison.prepare import prepare, set_aside
 from tamis.comparison.run import Work, drop_slow, plan, recommend, run
 from tamis.comparison.running.checkpoints import open_store
-from tamis.comparison.settings import find_named, make_settings
+from tamis.comparison.settings import find_device, find_named, make_settings, tell_device
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.seeds import as_seed
 from tamis.tables.columns.table import Table
@@ -88,6 +88,7 @@ def compare(
     assay_cv: float | Mapping[str, float] | None = None,
     n_jobs: int | None = None,
     random_state: int | None = 0,
+    device: str | None = None,
 ) -> Comparison:
     """Compare all methods on the same folds, and recommend the sparsest good model.
 
@@ -194,6 +195,10 @@ def compare(
         Number of processes; -1 for all cores. Results do not depend on it.
     random_state : int or None
         Seed; None draws one.
+    device : str or None
+        Train on this device of torch, such as "cuda", with the methods that can use it
+        (primal-dual on dense data, landmarks); all others run on the processor. Landmarks are the
+        same anywhere, primal-dual models to their duality gap.
 
     Returns
     -------
@@ -310,9 +315,10 @@ def compare_table(
     """
     start, n_jobs = time.perf_counter(), _count_jobs(n_jobs)
     check_promises(options)
+    device = find_device(options.device)
     table, kept = set_aside(table, options)
     prepared = prepare(table, options, None if streamed is None else streamed.survey)
-    problem, notes = prepared.problem, prepared.table.notes
+    problem, notes = replace(prepared.problem, device=device), prepared.table.notes
     settings = make_settings(options, problem, notes)
     needed = ()
     if kept is not None:
@@ -327,6 +333,7 @@ def compare_table(
         planned = planned.without([m for m in settings.methods if m not in methods])
     elif find_named(options) != ("all",):
         planned, left_out = drop_slow(planned, problem, find_named(options), notes, needed)
+    notes += tell_device(problem, planned.settings.methods)
     store = None
     if checkpoints is not None:
         store = open_store(

@@ -282,6 +282,14 @@ class Options:
         metavar="N",
         parameter="random_state",
     )
+    device: str | None = _option(
+        None,
+        "train on this device of torch, such as cuda, with the methods that can use it "
+        "(primal-dual on dense data, landmarks); all others run on the processor",
+        group="running",
+        metavar="NAME",
+        is_later=True,
+    )
     # From the features file, or parameters of `compare`: costs and groups of features (the group
     # of each column), and measurement errors of single ones.
     costs: Mapping[str, float] = _option(dict)

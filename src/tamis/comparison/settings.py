@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,12 +10,21 @@ import numpy as np
 from tamis.comparison.methods.baselines import BASELINES, KEPT_ALONE, find_method
 from tamis.comparison.methods.families import METHODS
 from tamis.comparison.options import Options
+from tamis.comparison.problem.problem import Problem
 from tamis.paths.folds import default_repeats, leave_one_batch_out
 from tamis.paths.rule import TOLERANCE
 from tamis.tables.columns.spelling import hint_alike
 from tamis.tables.errors import InputError, nearest
 
-__all__ = ["Settings", "find_beside", "find_methods", "find_named", "make_settings"]
+__all__ = [
+    "Settings",
+    "find_beside",
+    "find_device",
+    "find_methods",
+    "find_named",
+    "make_settings",
+    "tell_device",
+]
 
 # A name that stands for all methods that are trained with it.
 _PANEL = "panel"
@@ -100,6 +109,43 @@ def find_beside(options: Options) -> tuple[str, ...]:
         if method.is_sparse_baseline
         and not (is_open or (options.baselines and method.name in wanted))
     )
+
+
+def find_device(device: str | None) -> str | None:
+    """The device to train on, after a trial; None for the processor.
+
+    InputError is raised if torch cannot compute there.
+    """
+    if device in (None, "cpu"):
+        return None
+    if not isinstance(device, str):
+        raise InputError(f"--device: expected the name of a device of torch, got {device!r}.")
+    processor = "Leave out --device to train on the processor"
+    try:
+        import torch
+    except ImportError as error:
+        raise InputError(
+            f"--device {device} needs torch: pip install torch. {processor}."
+        ) from error
+    try:
+        torch.zeros(1, dtype=torch.float64, device=device).item()
+    except (RuntimeError, AssertionError, TypeError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise InputError(
+            f"--device {device} cannot be used here ({reason}). {processor}, or name a device "
+            "that torch finds."
+        ) from error
+    return device
+
+
+def tell_device(problem: Problem, methods: Sequence[str]) -> list[str]:
+    """A message about which methods train on the device of a problem, if it has one."""
+    if problem.device is None:
+        return []
+    able = [name for name in methods if find_method(name).uses_device(problem)]
+    if not able:
+        return [f"none of the methods can train on {problem.device}: all run on the processor"]
+    return [f"trained on {problem.device}: {', '.join(able)}; all others run on the processor"]
 
 
 def make_settings(options: Options, problem, notes: list[str]) -> Settings:

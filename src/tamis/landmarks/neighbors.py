@@ -31,6 +31,8 @@ MOST_NEIGHBORS = MOST
 _BLOCK = 1 << 17
 # Among fewer rows than this, finding those that must be measured takes longer than measuring all.
 _FEW_ROWS = 256
+# Fewer pairs take the processor about as long as calls and copies take for a device.
+_LEAST_PAIRS = 1_000_000
 # If directions differ by less than this, or some rows are this much smaller than others, unit rows
 # get a separate product. It treats a zero row as nearer than a right angle, which is a bound.
 _CLOSE = 1e-4
@@ -46,7 +48,7 @@ def nearest_rows(
     """
     if not 1 <= k <= min(MOST, B.shape[0]):
         raise ValueError(f"k must be between 1 and {min(MOST, B.shape[0])}, got {k!r}.")
-    if device is not None:
+    if device is not None and A.shape[0] * B.shape[0] >= _LEAST_PAIRS:
         return _search_on_device(A, B, k, metrics, device)
     if B.shape[0] < _FEW_ROWS:
         return {metric: _measure_all(A, B, k, metric) for metric in metrics}

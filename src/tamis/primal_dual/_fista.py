@@ -9,50 +9,25 @@ while, Newton steps on it (`_newton`) finish the work.
 
 import numpy as np
 
-from tamis.primal_dual._newton import newton_cost, newton_step
+from tamis.primal_dual._newton import NewtonSteps
 from tamis.primal_dual._restarts import Restarts
-
-# Iterations on one face before Newton's method is tried there.
-_SAME_FACE = 4
 
 
 def fista(problem, pair):
     """Yield successively better pairs, one per iteration; the caller decides when to stop."""
-    steps = _Steps(problem)
-    n_samples, n_features = problem.matrix.shape
-    iteration_cost = 4.0 * n_samples * n_features * problem.n_classes
-    spent = newton_spent = 0.0
-    same_face, face, patience = 0, None, _SAME_FACE
+    steps, newton = _Steps(problem), NewtonSteps(problem)
     current = previous = pair.primal
     restarts = Restarts()
     while True:
         following, dual, uphill = steps.descend(current, previous, restarts.extrapolation)
-        spent += iteration_cost
         if uphill:
             restarts.restart()
         restarts.advance()
         previous, current = current, following
-        pair = pair.better(current, dual)
-
-        support = np.packbits(current.W != 0).tobytes()
-        same_face = same_face + 1 if support == face else 0
-        face = support
-        if same_face >= patience:
-            cost = newton_cost(problem, current.W)
-            # Newton steps may take as much work as the iterations so far.
-            if newton_spent + cost <= spent:
-                newton_spent += cost
-                better = newton_step(problem, current)
-                if better is not None:
-                    gap = pair.gap
-                    pair = pair.better(better, problem.dual_of(better))
-                    previous = current = better
-                    restarts.restart()
-                    # A successful step is not counted, so the next may follow at once.
-                    pays = pair.gap <= 0.5 * gap
-                    newton_spent -= cost if pays else 0.0
-                    patience = _SAME_FACE if pays else 2 * patience
-                    same_face = _SAME_FACE - 2 if pays else 0
+        better, pair = newton.take(current, pair.better(current, dual))
+        if better is not None:
+            previous = current = better
+            restarts.restart()
         yield pair
 
 

@@ -20,6 +20,49 @@ from tamis._array import namespace, to_host
 _LARGEST_SYSTEM = 1500
 _STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1)
 _RIDGE = 1e-10
+# Iterations on one face before a step is tried there.
+_SAME_FACE = 4
+
+
+class NewtonSteps:
+    """Newton steps between the iterations of another method, as long as they pay.
+
+    They may take as much work as the iterations so far, which are two products with X each.
+    """
+
+    def __init__(self, problem):
+        self.problem = problem
+        n_samples, n_features = problem.matrix.shape
+        self._iteration_cost = 4.0 * n_samples * n_features * problem.n_classes
+        self._spent = self._newton_spent = 0.0
+        self._same_face, self._face, self._patience = 0, None, _SAME_FACE
+
+    def take(self, current, pair, n_iter=1):
+        """A step from `current`, if its face has stayed the same for a while.
+
+        `n_iter`: iterations since the last call. Returns `better`, the new point, or None; and
+        `pair`.
+        """
+        self._spent += n_iter * self._iteration_cost
+        support = np.packbits(current.W != 0).tobytes()
+        self._same_face = self._same_face + n_iter if support == self._face else 0
+        self._face = support
+        if self._same_face < self._patience:
+            return None, pair
+        cost = newton_cost(self.problem, current.W)
+        if self._newton_spent + cost > self._spent:
+            return None, pair
+        self._newton_spent += cost
+        better = newton_step(self.problem, current)
+        if better is not None:
+            gap = pair.gap
+            pair = pair.better(better, self.problem.dual_of(better))
+            # A successful step is not counted, so the next may follow at once.
+            pays = pair.gap <= 0.5 * gap
+            self._newton_spent -= cost if pays else 0.0
+            self._patience = _SAME_FACE if pays else 2 * self._patience
+            self._same_face = _SAME_FACE - 2 if pays else 0
+        return better, pair
 
 
 def newton_cost(problem, W):

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._base import resolve_n_features, steps, with_callbacks
+from tamis._array import choose_rows
+from tamis._base import check_device, resolve_n_features, send_to_device, steps, with_callbacks
 from tamis.paths.engine import CrossValidation, check_rule, tabulate_folds
 from tamis.paths.rule import TOLERANCE
 from tamis.paths.scoring import ScoringMixin, check_scoring
@@ -86,6 +87,9 @@ class PrimalDualClassifierCV(ScoringMixin, FittedPrimalDual):
         For ``rule="sparsest"``: a difference in score this small is not worth a feature.
     n_jobs : int or None, default=None
         Number of threads for the folds. Results do not depend on it.
+    device : str or None, default=None
+        Where to train, by a name of torch such as "cuda": X, which must be dense, is copied there
+        once for all folds. None: on the processor.
 
     Attributes
     ----------
@@ -142,6 +146,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         rule: str = "best",
         tolerance: float = TOLERANCE,
         n_jobs: int | None = None,
+        device: str | None = None,
     ) -> None:
         self.radii = radii
         self.n_features_to_select = n_features_to_select
@@ -161,6 +166,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         self.rule = rule
         self.tolerance = tolerance
         self.n_jobs = n_jobs
+        self.device = device
 
     @with_callbacks
     def fit(
@@ -194,6 +200,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
         self._check_parameters()
         check_rule(self.rule)
         check_scoring(self.scoring)
+        check_device(self.device)
         radii = check_radii(self.radii)
         self._forget()
         X, codes, weights = self._validate(X, y, sample_weight)
@@ -208,7 +215,8 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             given,
             None if groups is None else np.asarray(groups),
         )
-        data, self.class_weight_ = self._prepare(X, codes, weights)
+        there = send_to_device(X, self.device)
+        data, self.class_weight_ = self._prepare(there, codes, weights)
         problem = self._problem(data, 1.0)
         wanted = self._check_wanted(problem)
 
@@ -220,7 +228,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
                 if name == "path":
                     self._follow_all(problem, radii, wanted, levels)
                     folds = cross_validation.walk(
-                        lambda rows, _: self._train_fold(X, codes, weights, rows, levels),
+                        lambda rows, _: self._train_fold(there, codes, weights, rows, levels),
                         self.n_jobs,
                     )
                 else:
@@ -283,7 +291,7 @@ rho_, class_weight_, mean_, scale_, dispersion_, n_iter_, n_features_in_, featur
             )
         template = clone(self)
         template.classes_ = self.classes_
-        data, of_class = template._prepare(X[rows], inner, weights[rows], known)
+        data, of_class = template._prepare(choose_rows(X, rows), inner, weights[rows], known)
         problem = template._problem(data, 1.0)
         template._keep_data(data, problem)
         radii = [level.radius for level in levels]

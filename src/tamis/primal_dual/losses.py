@@ -10,19 +10,9 @@ A new loss is a new class with these methods: nothing else in the family refers 
 
 import numpy as np
 
-from tamis._array import namespace, square_rows
+from tamis._array import clip, namespace, square_rows
 
 _BLOCK_ROWS = 10_000
-
-
-def _weighted_sum(R, weights, of_rows):
-    """Weighted sum of a function of the rows, which sees a block of them at a time."""
-    if not isinstance(R, np.ndarray):
-        return float(weights @ of_rows(R))
-    values = np.empty(len(R))
-    for start in range(0, len(R), _BLOCK_ROWS):
-        values[start : start + _BLOCK_ROWS] = of_rows(R[start : start + _BLOCK_ROWS])
-    return float(weights @ values)
 
 
 class _Loss:
@@ -40,6 +30,15 @@ class _Loss:
         """Whether the loss has a gradient everywhere."""
         return self.curvature > 0
 
+    def value(self, R, weights):
+        """Weighted sum of h over the residuals, a block of rows at a time on the processor."""
+        if not isinstance(R, np.ndarray):
+            return float(weights @ self.of_rows(R))
+        values = np.empty(len(R))
+        for start in range(0, len(R), _BLOCK_ROWS):
+            values[start : start + _BLOCK_ROWS] = self.of_rows(R[start : start + _BLOCK_ROWS])
+        return float(weights @ values)
+
     def conjugate(self, U, weights):
         """Sum of the weighted conjugates, for |U| <= `bound`."""
         if self.curvature == 0:
@@ -49,7 +48,7 @@ class _Loss:
     def prox_conjugate(self, V, step):
         """``argmin_U step * conjugate(U) + ||U - V||^2 / 2``."""
         U = V / (1.0 + step * self.curvature)
-        return namespace(U).clip(U, -self.bound, self.bound)
+        return clip(U, -self.bound, self.bound)
 
     def prox(self, v, step):
         """``argmin_t step * h(t) + (t - v)^2 / 2`` for step > 0, by Moreau's identity."""
@@ -60,7 +59,7 @@ class _Loss:
         U = R / self.curvature
         if isinstance(U, np.ndarray):
             return np.clip(U, -self.bound, self.bound, out=U)
-        return namespace(U).clip(U, -self.bound, self.bound)
+        return clip(U, -self.bound, self.bound)
 
     def is_quadratic(self, R):
         """Where h has the second derivative 1 / `curvature`; elsewhere it has 0."""
@@ -74,10 +73,10 @@ class L1Loss(_Loss):
         """A subgradient: the sign, 0 at 0."""
         return namespace(R).sign(R)
 
-    def value(self, R, weights):
-        """Weighted sum of h over the residuals."""
+    def of_rows(self, R):
+        """Sum of h over each row of residuals."""
         xp = namespace(R)
-        return _weighted_sum(R, weights, lambda some: xp.sum(xp.abs(some), axis=1))
+        return xp.sum(xp.abs(R), axis=1)
 
 
 class HuberLoss(_Loss):
@@ -86,17 +85,13 @@ class HuberLoss(_Loss):
     def __init__(self, delta):
         self.curvature = float(delta)
 
-    def value(self, R, weights):
-        """Weighted sum of h over the residuals."""
+    def of_rows(self, R):
+        """Sum of h over each row of residuals."""
         xp = namespace(R)
-
-        def of_rows(some):
-            size = xp.abs(some)
-            inner = xp.clip(size, None, self.curvature)
-            # inner^2 / (2 delta) + (size - inner), for both zones
-            return square_rows(inner) / (2 * self.curvature) + xp.sum(size - inner, axis=1)
-
-        return _weighted_sum(R, weights, of_rows)
+        size = xp.abs(R)
+        inner = clip(size, None, self.curvature)
+        # inner^2 / (2 delta) + (size - inner), for both zones
+        return square_rows(inner) / (2 * self.curvature) + xp.sum(size - inner, axis=1)
 
 
 class FrobeniusLoss(_Loss):
@@ -106,9 +101,9 @@ class FrobeniusLoss(_Loss):
     bound = np.inf
     euclidean = True
 
-    def value(self, R, weights):
-        """Weighted sum of h over the residuals."""
-        return 0.5 * float(weights @ square_rows(R))
+    def of_rows(self, R):
+        """Sum of h over each row of residuals."""
+        return 0.5 * square_rows(R)
 
 
 # Below this, Huber's loss and l1 differ by less than any useful gap.

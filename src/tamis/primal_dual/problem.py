@@ -171,7 +171,7 @@ class BallProblem:
         primal, dual = pair.primal, pair.dual
         norm = self.ball.norm(primal.W)
         if norm > self.ball.radius:
-            shrink = self.ball.radius / norm * (1 - 1e-15)
+            shrink = float(self.ball.radius / norm * (1 - 1e-15))
             primal = self.primal(shrink * primal.W, primal.mu, shrink * primal.XW)
         return Pair(primal, self.dual(dual.U, dual.G))
 
@@ -235,7 +235,11 @@ class BallProblem:
 
     def class_sums(self, U):
         """Y' Z."""
-        return to_host(self._weighted_indicator.T @ U)
+        return to_host(self.class_sums_there(U))
+
+    def class_sums_there(self, U):
+        """Y' Z, where the data are."""
+        return self._weighted_indicator.T @ U
 
     def adjoint(self, U):
         """X' Z."""

@@ -9,8 +9,8 @@ changes the objective by no more than the gap.
 
 Inner algorithms, one after the other: on few rows in the l1 and l2,1 balls an interior-point walk
 (`_interior`), for smooth losses after some gradient steps; then, for smooth losses, accelerated
-gradients and Newton steps (`_descent` for dense data in the l1 ball, `_fista` and `_newton`
-elsewhere); for the l1 loss and for Huber losses that are nearly as sharp,
+gradients and Newton steps (`_descent` for dense data in the l1 ball, `_device_fista` for large
+data on a device, `_fista` elsewhere); for the l1 loss and Huber losses that are nearly as sharp,
 Douglas-Rachford splitting (`_splitting`) where its linear system is small, else the restarted
 primal-dual method (`_pdhg`). What each of them is worth: `benchmarks/speed/ablation.py`. Algorithm
 1 of the paper as printed is in `paper`.
@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from tamis._array import from_host
 from tamis.primal_dual._descent import can_descend, descent
+from tamis.primal_dual._device_fista import can_stay_there, device_fista
 from tamis.primal_dual._fista import fista
 from tamis.primal_dual._interior import can_walk_inside, interior
 from tamis.primal_dual._pdhg import pdhg
@@ -128,6 +129,8 @@ def _improve(problem, pair, aim, limit):
     def first_order(p):
         if can_descend(problem):
             return descent(problem, p, aim, limit)
+        if can_stay_there(problem):
+            return device_fista(problem, p, limit)
         return _count(fista(problem, p))
 
     # Gradient steps in a loss with a sharp bend are too short.
@@ -152,15 +155,17 @@ def _refine(problem, pair, aim, limit):
 
     Yields certified pairs, and how many iterations each took.
     """
+    spent = 0
     for arithmetic in problem.matrix.arithmetics:
         quick = problem.with_arithmetic(arithmetic)
         n_steps, best, since = 0, np.inf, 0
-        for inner, n in _improve(quick, pair, aim, limit):
-            n_steps, since = n_steps + n, since + n
+        for inner, n in _improve(quick, pair, aim, limit - spent):
+            n_steps, since, spent = n_steps + n, since + n, spent + n
             if inner.gap <= 0.9 * best:
                 best, since = inner.gap, 0
             stuck = since >= _STUCK and arithmetic != "float64"
-            if inner.gap > 0.7 * aim and n_steps % _STRIDE and not stuck:
+            goes_on = inner.gap > 0.7 * aim and n_steps % _STRIDE and spent < limit
+            if goes_on and not stuck:
                 continue
             certified = problem.certify(inner)
             pair = pair.better(certified.primal, certified.dual)

@@ -81,8 +81,8 @@ class Standardized:
         self.__dict__.pop("transposed", None)
 
     def apply(self, W):
-        """The matrix times W."""
-        W = from_host(W, self.X)
+        """The matrix times W; the product is where X is."""
+        W = W if is_on_device(W) else from_host(W, self.X)
         mean, inverse = self._units
         if inverse is not None:
             W = W * inverse[:, None]
@@ -90,14 +90,18 @@ class Standardized:
         return product if mean is None else product - mean @ W
 
     def adjoint(self, Z):
-        """The transposed matrix times Z."""
+        """The transposed matrix times Z, as an array of numpy."""
+        return to_host(self.adjoint_there(Z))
+
+    def adjoint_there(self, Z):
+        """The transposed matrix times Z, where X is."""
         product = multiply_transposed(self.X, Z, self.arithmetic)
         mean, inverse = self._units
         if mean is not None:
             product = product - mean[:, None] * namespace(Z).sum(Z, axis=0)
         if inverse is not None:
             product = product * inverse[:, None]
-        return to_host(product)
+        return product
 
     @cached_property
     def _units(self):

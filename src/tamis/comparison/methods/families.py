@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tamis._array import take_columns
+from tamis._array import is_sparse, take_columns
 from tamis._base import decided, require_class_weights
 from tamis.centers import SparseCenterClassifier
 from tamis.centers.classifier import make_path
@@ -141,6 +141,10 @@ class PrimalDual(Method):
         limit = min(limit or _PRIMAL_DUAL_FEATURES, _PRIMAL_DUAL_FEATURES)
         return count_levels(problem.n_features, limit, problem.n_rows)
 
+    def uses_device(self, problem):
+        """Sparse data stay on the processor."""
+        return not is_sparse(problem.encoded)
+
     def train(self, part, levels):
         """Train a path; each level is the fullest model with at most that many features."""
         problem = part.problem
@@ -153,6 +157,7 @@ class PrimalDual(Method):
             class_weight=part.class_weight,
             feature_weights=weights,
             tol=1e-3,
+            device=None if is_sparse(part.X) else problem.device,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about convergence: it shows in the scores
@@ -175,7 +180,7 @@ class PrimalDual(Method):
         """Keep the rows of the weights that are not zero."""
         columns = trained.columns_of(level)
         columns = columns if columns.size else np.zeros(1, dtype=np.intp)
-        return columns, narrow_primal_dual(trained.model(level), columns)
+        return columns, _without_device(narrow_primal_dual(trained.model(level), columns))
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """About thirty radii, each with a head; half for many rows; sparse data are slower."""
@@ -195,6 +200,10 @@ class Landmarks(Method):
         most = min(problem.n_features, limit or _LANDMARK_FEATURES, _LANDMARK_FEATURES)
         return [k for k in (1, 2, 4, 8, 16, 32, 64, 128) if k < most] + [most]
 
+    def uses_device(self, problem):
+        """Neighbours are searched there."""
+        return True
+
     def train(self, part, levels):
         """Rank the features once; search configurations for each level."""
         from tamis.landmarks import LandmarkSearchCV  # here, so that other methods start faster
@@ -208,6 +217,7 @@ class Landmarks(Method):
             class_weight=part.class_weight,
             cv=_inner_folds(part.codes),
             random_state=part.seed,
+            device=part.problem.device,
         )
         path = estimator._fit_supports(
             dense(take_columns(part.X, used)),
@@ -226,7 +236,8 @@ class Landmarks(Method):
 
     def shrink(self, trained, level):
         """Keep the ensemble of the level and its columns."""
-        return trained.columns_of(level), trained.path.narrow_model(trained.places[level])
+        model = trained.path.narrow_model(trained.places[level])
+        return trained.columns_of(level), _without_device(model)
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """One forward selection, and distances to a few hundred landmarks for eight sizes."""
@@ -298,6 +309,11 @@ METHODS = (
     Landmarks(),
     DatumWise(),
 )
+
+
+def _without_device(model):
+    """The model, for machines without the device that it was trained on."""
+    return model.set_params(device=None)
 
 
 def _inner_folds(codes):

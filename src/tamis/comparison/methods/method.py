@@ -123,6 +123,10 @@ class Method(ABC):
         """Whether it can be used for a problem of this size and kind."""
         return True
 
+    def uses_device(self, problem: Problem) -> bool:
+        """Whether it can train on the device of a problem of this kind."""
+        return False
+
     @abstractmethod
     def train(self, part: Part, levels: Sequence[float]) -> Trained:
         """Train the path on a part."""

@@ -53,6 +53,8 @@ class Problem:
     excluded: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=bool))
     # (n_rows,) or None: when each row was measured: places in the order of time.
     dates: np.ndarray | None = None
+    # Where methods that can use a device train, by a name of torch; None: on the processor.
+    device: str | None = None
     # n_rows, n_features: number of rows, and of features that can be counted.
     n_rows: int = field(init=False)
     n_features: int = field(init=False)
