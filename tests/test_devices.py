@@ -361,7 +361,7 @@ def test_other_numbers_of_features_are_refused(dispatch):
 
 
 @pytest.mark.parametrize(
-    ("device", "message"), [(3, "device must be None or"), ("cuda", "device='cuda'")]
+    ("device", "message"), [(3, "device must be None or"), ("cuda:99", "device='cuda:99'")]
 )
 @pytest.mark.parametrize("kind", [PrimalDualClassifier, PrimalDualClassifierCV])
 def test_devices_that_do_not_exist(kind, device, message):

@@ -334,6 +334,15 @@ def test_centers_still_move_when_W_stays_at_a_vertex(algorithm, radius):
     assert pairs[-1].gap <= 1e-4 * empty.value
 
 
+def test_steps_that_are_lost_in_rounding_are_taken(monkeypatch):
+    """No step is short enough, as with sums in too few digits: the search for one ends."""
+    monkeypatch.setattr("tamis.primal_dual.standardized._ROUNDING", {"float64": -10.0})
+    instance = Instance("huber", "l1")
+    start = instance.start()
+    pairs = list(islice(fista(instance.problem, start), 20))
+    assert np.isfinite(pairs[-1].gap) and pairs[-1].gap <= start.gap
+
+
 @pytest.mark.parametrize("algorithm", [fista, pdhg, splitting])
 @balls
 def test_every_point_of_an_inner_algorithm_is_certified(algorithm, ball):

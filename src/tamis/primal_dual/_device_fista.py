@@ -10,6 +10,7 @@ ten iterations the pair is measured, and a Newton step may follow.
 import numpy as np
 
 from tamis._array import clip, from_host, namespace, square_rows, to_host
+from tamis.primal_dual._fista import SHORTEST
 from tamis.primal_dual._newton import NewtonSteps
 from tamis.primal_dual.problem import Primal
 
@@ -96,7 +97,8 @@ class _Loop:
         self.current = choose((new_W, new_mu, new_R), self.current)
         fresh = xp.where(uphill > 0, self._next(self.one), following)
         longer = clip(0.97 * self.factor, 0.02, None)
-        self.momentum, self.factor = choose((fresh, longer), (self.momentum, 2 * self.factor))
+        shorter = xp.where(self.factor > SHORTEST, self.one, 2 * self.factor)
+        self.momentum, self.factor = choose((fresh, longer), (self.momentum, shorter))
 
     def _next(self, momentum):
         return 0.5 * (1.0 + self.xp.sqrt(1.0 + 4.0 * momentum * momentum))

@@ -31,6 +31,10 @@ def fista(problem, pair):
         yield pair
 
 
+# A step that would have to be shorter than by this factor is lost in rounding, and taken.
+SHORTEST = 2.0**30
+
+
 class _Steps:
     """Projected gradient steps with two blocks and backtracking."""
 
@@ -69,6 +73,9 @@ class _Steps:
             if new.value <= model + problem.matrix.rounding * abs(value):
                 break
             self.factor *= 2.0
+            if self.factor > SHORTEST:
+                self.factor = 1.0
+                break
         self.factor = max(0.97 * self.factor, 0.02)
         uphill = of_W * np.vdot(W - new_W, new_W - current.W)
         uphill += np.sum(of_mu * (mu - new_mu) * (new_mu - current.mu))
