@@ -10,8 +10,8 @@ ten iterations the pair is measured, and a Newton step may follow.
 import numpy as np
 
 from tamis._array import clip, from_host, namespace, square_rows, to_host
-from tamis.primal_dual._fista import SHORTEST
 from tamis.primal_dual._newton import NewtonSteps
+from tamis.primal_dual._restarts import SHORTEST
 from tamis.primal_dual.problem import Primal
 
 # Iterations between two looks.

@@ -10,7 +10,7 @@ while, Newton steps on it (`_newton`) finish the work.
 import numpy as np
 
 from tamis.primal_dual._newton import NewtonSteps
-from tamis.primal_dual._restarts import Restarts
+from tamis.primal_dual._restarts import SHORTEST, Restarts
 
 
 def fista(problem, pair):
@@ -29,10 +29,6 @@ def fista(problem, pair):
             previous = current = better
             restarts.restart()
         yield pair
-
-
-# A step that would have to be shorter than by this factor is lost in rounding, and taken.
-SHORTEST = 2.0**30
 
 
 class _Steps:

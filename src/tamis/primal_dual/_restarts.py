@@ -10,6 +10,9 @@ import math
 
 import numpy as np
 
+# Accelerated gradients: a step that would have to be shorter than by this factor is lost in
+# rounding, and taken.
+SHORTEST = 2.0**30
 # An anchored method restarts when its residual is at most this share of the first one ...
 _SUFFICIENT = 0.2
 # ... or this share, and rises ...
