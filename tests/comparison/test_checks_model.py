@@ -46,29 +46,26 @@ def test_features_of_a_handful_of_rows_are_not():
     assert codes_of(redundant_panel(panel_of_two(0.1, n=6), np.array([0, 1]))) == []
 
 
-def path_of(scores, sizes):
+def path_of(*sizes):
     return SimpleNamespace(
-        levels=tuple(sizes),
-        scores=np.array(scores),
+        levels=sizes,
         overall=np.array(sizes, dtype=float),
         method=SimpleNamespace(title="a method"),
     )
 
 
-def test_a_path_that_still_rises_at_its_end_is_told():
-    result = path_of([0.7, 0.8, 0.9], [1, 2, 4])
-    (check,) = edge_of_path(result, 1, n_features=20, tolerance=0.01)
+def test_a_model_at_the_end_of_its_path_is_told():
+    (check,) = edge_of_path(path_of(1, 2, 4), 2, n_features=20)
     assert check.code == "edge-of-path" and "4 of 20 features" in check.sentence
 
 
 @pytest.mark.parametrize(
-    ("scores", "n_features", "place"),
-    [([0.7, 0.91, 0.9], 20, 1), ([0.7, 0.8, 0.9], 4, 1), ([0.7, 0.895, 0.9], 20, 1)],
-    ids=["best before the end", "all features", "within the tolerance"],
+    ("sizes", "place", "n_features"),
+    [((1, 2, 4), 1, 20), ((1, 2, 4), 2, 4), ((0,), 0, 20)],
+    ids=["before the end", "all features", "no path"],
 )
-def test_a_path_that_ends_where_it_should_is_not(scores, n_features, place):
-    result = path_of(scores, [1, 2, 4])
-    assert codes_of(edge_of_path(result, place, n_features, tolerance=0.01)) == []
+def test_a_path_that_ends_where_it_should_is_not(sizes, place, n_features):
+    assert codes_of(edge_of_path(path_of(*sizes), place, n_features)) == []
 
 
 def calibrated(slope, n=2000, seed=0):

@@ -36,13 +36,13 @@ def check_model(comparison):
 
     `comparison`: with a choice.
     """
-    problem, settings = comparison.problem, comparison.settings
+    problem = comparison.problem
     result, place = comparison.chosen
     shares = result.selected[place]
     panel = np.flatnonzero(shares >= 0.5)
     panel = panel[np.argsort(-shares[panel], kind="stable")][:_MOST_FEATURES]
     checks = [*redundant_panel(problem, panel)]
-    checks += edge_of_path(result, place, problem.n_features, settings.tolerance)
+    checks += edge_of_path(result, place, problem.n_features)
     honest = comparison.honest
     if honest is not None and honest.predictions is not None:
         checks += miscalibration(problem, honest.predictions.probabilities)
@@ -95,20 +95,16 @@ def redundant_panel(problem, panel):
     )
 
 
-def edge_of_path(result, place, n_features, tolerance):
-    """Whether the best level is the last of its path, and a longer path could be better."""
+def edge_of_path(result, place, n_features):
+    """Whether the model is the last of its path, and a longer path could be better."""
     last = len(result.levels) - 1
-    gain = result.scores[last] - result.scores[place]
-    if int(np.argmax(result.scores)) != last or gain <= tolerance:
-        return
-    if result.overall[last] >= n_features - 0.5:
+    if place != last or last == 0 or result.overall[last] >= n_features - 0.5:
         return
     yield Check(
         "edge-of-path",
         "note",
-        f"The best model of {result.method.title} is the largest that was tried, with "
-        f"{result.overall[last]:.0f} of {n_features} features; its score is {gain:.3f} above that "
-        "of the recommended model.",
+        f"The model is the largest of {result.method.title} that was tried, with "
+        f"{result.overall[last]:.0f} of {n_features} features.",
         "More features may be better: raise --max-features if it is set, and compare with "
         "methods that use all features.",
     )
