@@ -10,10 +10,13 @@ from importlib import import_module, util
 from pathlib import Path
 
 import pytest
+import sklearn
 from sklearn.utils import estimator_html_repr
 
 import tamis
 from tamis.cli.parser import make_parser
+from tamis.comparison.methods.baselines import find_method
+from tamis.comparison.methods.method import Method, StreamingMethod
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -160,6 +163,60 @@ def test_the_table_of_getting_started_is_what_its_program_makes(tmp_path, monkey
     visits.main()
     for file in tmp_path.iterdir():
         assert file.read_bytes() == (ROOT / "docs" / "data" / file.name).read_bytes()
+
+
+ON_LARGE_DATA = {
+    "sparse centers, means": ("centers", tamis.SparseCenterClassifier()),
+    "sparse centers, medians": ("medians", tamis.SparseCenterClassifier(metric="l1")),
+    "primal-dual": ("primal-dual", tamis.PrimalDualClassifier()),
+    "panel": ("panel", tamis.PanelClassifier()),
+    "landmarks": ("landmarks", tamis.LandmarkSearchCV()),
+    "datum-wise": ("datum-wise", tamis.DatumWiseClassifier()),
+}
+
+
+class Tensor:
+    """Looks like a tensor in the memory of a GPU."""
+
+    device, ndim, shape = "cuda:0", 2, (4, 2)
+
+    def __array_namespace__(self):
+        return self
+
+
+def computes_on_tensors(estimator):
+    """Whether it does anything with a tensor but refuse it."""
+    refused = pytest.raises((AttributeError, TypeError))
+    with sklearn.config_context(array_api_dispatch=True), refused as caught:
+        sklearn.clone(estimator).fit(Tensor(), [0, 1, 0, 1])
+    return "computes in numpy" not in str(caught.value)
+
+
+def large_data_rows():
+    page = (ROOT / "docs" / "large_data.md").read_text(encoding="utf-8")
+    head, _, *rows = page.split("\n\n")[1].splitlines()
+    assert head == "| method | `fit_chunks` | `tamis fit --stream` | Dask | Spark | GPU |"
+    return [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
+
+
+def test_the_table_of_large_data_is_what_the_code_does(monkeypatch):
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    rows = large_data_rows()
+    assert [row[0] for row in rows] == list(ON_LARGE_DATA)
+    for label, chunks, stream, dask, spark, gpu in rows:
+        name, estimator = ON_LARGE_DATA[label]
+        method, kind = find_method(name), type(estimator).__name__
+        assert (chunks != "no") is hasattr(estimator, "fit_chunks"), label
+        all_rows = isinstance(method, StreamingMethod)
+        of_sample = not all_rows or method.keeps_features
+        assert ("all rows" in stream, "sample" in stream) == (all_rows, of_sample), label
+        for engine, cell in (("dask", dask), ("spark", spark)):
+            there = {engine.title() + kind} & set(import_module(f"tamis.{engine}").__all__)
+            assert set(re.findall(r"`(\w+)`", cell)) == there, label
+        assert ("tensors" in gpu) is computes_on_tensors(estimator), label
+        assert ("`device=`" in gpu) is ("device" in estimator.get_params()), label
+        on_device = type(method).uses_device is not Method.uses_device
+        assert ("`tamis fit --device`" in gpu) is on_device, label
 
 
 @pytest.mark.parametrize("name", ["adding_a_method.md", "adding_an_export.md"])
