@@ -1,8 +1,11 @@
 """best_panels against fitting every panel."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import csc_array, csr_array
 
 from tamis import PanelClassifier
 from tamis.panel import best_panels, certify
@@ -296,3 +299,29 @@ def test_wrong_options_are_refused(option, message):
     X, y = make_data()
     with pytest.raises(ValueError, match=message):
         best_panels(X, y, 2, **option)
+
+
+def test_the_table_is_held_once(monkeypatch):
+    monkeypatch.setattr("tamis.heads.head._BLOCK_VALUES", 50_000)
+    for part in ("duals", "fits"):
+        monkeypatch.setattr(f"tamis.panel.proof.{part}._BLOCK", 20_000)
+    X, y = make_data(n=20_000, p=40)
+    best_panels(X[:100], y[:100], 2)  # what is imported and compiled is no copy
+    tracemalloc.start()
+    best_panels(X, y, 2, max_nodes=2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.8 * X.nbytes
+
+
+@pytest.mark.parametrize("form", [csr_array, csc_array, lambda X: X.astype(np.float32)])
+def test_other_forms_of_the_table_give_the_same_panels(form):
+    X, y = make_data(3)
+    X = np.round(X, 1) * (np.abs(X) > 0.5)
+    weights = np.arange(y.size) % 4
+    plain, other = (
+        best_panels(some, y, 2, keep=[4], sample_weight=weights, max_seconds=None)
+        for some in (X, form(X))
+    )
+    assert [p.tolist() for p in plain.panels] == [p.tolist() for p in other.panels]
+    assert_allclose(plain.losses, other.losses, rtol=1e-6)

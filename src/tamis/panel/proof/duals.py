@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tamis.panel.proof.problem import FitProblem
 
-__all__ = ["DualPoints", "look", "margins_of", "normal_matrices"]
+__all__ = ["DualPoints", "look", "margins_of", "normal_matrices", "slopes_of"]
 
 _LEAST_CURVATURE = 1e-10
 # Values that are gathered together.
@@ -43,6 +43,19 @@ def margins_of(problem: FitProblem, places: NDArray, coef: NDArray) -> NDArray[n
         spread[np.arange(B)[:, None, None], np.arange(C)[:, None], places[:, None, :]] = coef
         return (spread.reshape(B * C, -1) @ columns).reshape(B, C, -1)
     return np.matmul(coef, columns[places])
+
+
+def slopes_of(problem: FitProblem, places: NDArray, slope: NDArray) -> NDArray[np.float64]:
+    """Slopes (B, C, a) in the coefficients at some places (B, a), from those in the margins."""
+    columns = problem.columns
+    B, C, n = slope.shape
+    if len(columns) <= _FEW_COLUMNS:  # the chosen ones would be a copy of most of the table
+        every = (slope.reshape(B * C, n) @ columns.T).reshape(B, C, -1)
+        return np.take_along_axis(every, places[:, None, :], axis=2)
+    chosen = np.empty((B, C, places.shape[1]))
+    for row, some in enumerate(places):
+        np.matmul(slope[row], columns[some].T, out=chosen[row])
+    return chosen
 
 
 def look(

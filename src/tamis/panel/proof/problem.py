@@ -9,8 +9,8 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis._array import Matrix
-from tamis.heads.head import standardize
+from tamis._array import Matrix, is_sparse
+from tamis.heads.head import row_blocks, standardize
 from tamis.panel.forward import Choices, dense_columns, members, weigh_classes
 
 __all__ = ["FitProblem", "lay_out_fit"]
@@ -138,18 +138,8 @@ def lay_out_fit(
     weighed = weigh_classes(codes, weights, n_classes, class_weight)
     used = np.flatnonzero(weighed > 0)
     codes, weighed = codes[used], weighed[used]
-    X = X if used.size == X.shape[0] else X[used]
-    values = dense_columns(X, np.arange(X.shape[1]))
-    values = values.copy() if values is X else values
-    low, high = values.min(axis=0), values.max(axis=0)
-    # Powers of two are exact; without them squares of small units vanish and large ones overflow.
-    _, exponent = np.frexp(np.maximum(np.abs(low), np.abs(high)))
-    values = np.ldexp(values, -exponent)
-    center_scale = standardize(values, weighed)
-    values -= center_scale.center
-    values /= center_scale.scale
-    varies = low < high
-    values[:, ~varies] = 0.0
+    read = _reader(X, used)
+    varies = _find_varying(read, X.shape[1], used.size)
     free = np.flatnonzero(choices.free)
     blocks = members(choices.group_of, free)
     useful = np.array([varies[block].any() for block in blocks], dtype=bool)
@@ -158,7 +148,8 @@ def lay_out_fit(
     kept = kept[varies[kept]]
     order = np.concatenate([*blocks, kept]).astype(np.intp)
     columns = np.empty((order.size + 2, codes.size))
-    np.take(values.T, order, axis=0, out=columns[:-2])
+    for some in row_blocks(order.size, codes.size):
+        columns[:-2][some] = _standardized(read(order[some]), weighed, varies[order[some]]).T
     columns[-2], columns[-1] = 1.0, 0.0
     known = np.array([1]) if n_classes == 2 else np.unique(codes)
     sizes = np.array([block.size for block in blocks], dtype=np.intp)
@@ -174,6 +165,43 @@ def lay_out_fit(
         _twins(columns, sizes, choices.set_of[free]),
         free,
     )
+
+
+def _reader(X, used):
+    """A function that reads some columns in the rows that are used, dense, as a copy.
+
+    Tables are never copied whole.
+    """
+    if is_sparse(X):
+        X = X.tocsc()
+    every = used.size == X.shape[0]
+
+    def read(columns):
+        values = dense_columns(X, columns)
+        return values if every else values[used]
+
+    return read
+
+
+def _find_varying(read, n_columns, n_rows):
+    """Which columns are not constant: (n_columns,)."""
+    varies = np.empty(n_columns, dtype=bool)
+    for some in row_blocks(n_columns, n_rows):
+        values = read(np.arange(n_columns)[some])
+        varies[some] = values.min(axis=0) < values.max(axis=0)
+    return varies
+
+
+def _standardized(values, weights, varies):
+    """Columns with weighted mean 0 and variance 1, in place; constant ones are 0."""
+    # Powers of two are exact; without them squares of small units vanish and large ones overflow.
+    _, exponent = np.frexp(np.maximum(np.abs(values.min(axis=0)), np.abs(values.max(axis=0))))
+    np.ldexp(values, -exponent, out=values)
+    center_scale = standardize(values, weights)
+    values -= center_scale.center
+    values /= center_scale.scale
+    values[:, ~varies] = 0.0
+    return values
 
 
 def _twins(columns, sizes, set_of):

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.panel.proof.counting import Largest, enumerate_above, largest
-from tamis.panel.proof.duals import DualPoints, look, margins_of, normal_matrices
+from tamis.panel.proof.duals import DualPoints, look, margins_of, normal_matrices, slopes_of
 from tamis.panel.proof.effort import Effort
 from tamis.panel.proof.fits import fit_panels
 from tamis.panel.proof.nodes import MOST_LISTED, FeasibleDual, Node, make_batch
@@ -330,9 +330,7 @@ class Search:
     def _model(self, batch, seen):
         """The quadratic model of the losses around the coefficients of each node."""
         matrix = normal_matrices(self.problem, batch.places, seen.curvature)
-        slope = np.empty(batch.coef.shape)
-        for row, places in enumerate(batch.places):
-            np.matmul(seen.slope[row], self.problem.columns[places].T, out=slope[row])
+        slope = slopes_of(self.problem, batch.places, seen.slope)
         return matrix, np.matmul(matrix, batch.coef[..., None])[..., 0] + slope
 
     def _step(self, batch, matrix, target):
