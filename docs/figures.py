@@ -421,6 +421,7 @@ def excerpt(what: str) -> str:
 # Names in the logs, and the usual ones.
 _USUAL = {
     "| Logistic-RFE |": "| RFE |",
+    "| forward |": "| the panel's forward steps alone |",
     "| relaxed l1 |": "| relaxed lasso |",
     "| l1, error of log loss |": "| lasso, error of log loss |",
     "| l1, error of accuracy |": "| lasso, error of accuracy |",
