@@ -7,8 +7,9 @@ decisions are :math:`K A`, where
    + \lambda \operatorname{tr}(A^\top K_{LL} A).
 
 z are standardised features, and :math:`\gamma = g / k` for k of them. For every width g there is
-one matrix K and one Gram matrix; each ridge :math:`\lambda` then costs one Cholesky factor of the
-size of the landmarks. With no more rows than landmarks this is kernel ridge regression itself.
+one matrix K, one Gram matrix and one :math:`K_{LL}`; each ridge :math:`\lambda` then costs one
+Cholesky factor of the size of the landmarks. With no more rows than landmarks this is kernel ridge
+regression itself.
 Shapes: K (n, m), A (m, C).
 """
 
@@ -23,7 +24,7 @@ from scipy.spatial.distance import cdist
 
 from tamis.heads.head import KernelHead, Standardization, standardize
 
-__all__ = ["decide_kernels", "fit_kernel", "kernel_sums", "solve_kernel"]
+__all__ = ["decide_kernels", "fit_kernel", "kernel_sums", "landmark_kernels", "solve_kernel"]
 
 # Rows whose kernel is held in memory at a time.
 _BLOCK = 20_000
@@ -53,8 +54,9 @@ def fit_kernel(
         Z, of_rows = standardization(X[rows]), (codes[rows], weights[rows])
         for width, found in kernel_sums(Z, *of_rows, n_classes, chosen, gammas).items():
             sums[width] = sums[width][0] + found[0], sums[width][1] + found[1]
+    among = landmark_kernels(chosen, gammas)
     return [
-        solve_kernel(*sums[width], standardization, chosen, gammas[width], ridge)
+        solve_kernel(*sums[width], among[width], standardization, chosen, gammas[width], ridge)
         for width, ridge in settings
     ]
 
@@ -88,16 +90,28 @@ def kernel_sums(
     return sums
 
 
+def landmark_kernels(
+    landmarks: NDArray, gammas: Mapping[float, float]
+) -> dict[float, NDArray[np.float64]]:
+    """Kernels of the landmarks with each other, (n_landmarks, n_landmarks), for each width."""
+    distances = cdist(landmarks, landmarks, "sqeuclidean")
+    return {width: np.exp(-gamma * distances) for width, gamma in gammas.items()}
+
+
 def solve_kernel(
     gram: NDArray,
     product: NDArray,
+    among: NDArray,
     standardization: Standardization,
     landmarks: NDArray,
     gamma: float,
     ridge: float,
 ) -> KernelHead:
-    """The head whose sums over all rows are known; `landmarks` are standardised."""
-    system = gram + ridge * np.exp(-gamma * cdist(landmarks, landmarks, "sqeuclidean"))
+    """The head whose sums over all rows are known.
+
+    `among`: of `landmark_kernels`; `landmarks` are standardised.
+    """
+    system = gram + ridge * among
     system.flat[:: len(gram) + 1] += 1e-7 * (ridge + gram.trace() / len(gram))
     factor = cho_factor(system, overwrite_a=True, check_finite=False)
     coef = cho_solve(factor, product, check_finite=False)

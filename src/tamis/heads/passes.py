@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.heads.head import Head, KernelHead, LinearHead, Standardization
-from tamis.heads.kernel import kernel_sums, solve_kernel
+from tamis.heads.kernel import kernel_sums, landmark_kernels, solve_kernel
 from tamis.heads.lda import discriminate, scatter, shrink
 from tamis.heads.logistic import (
     FEW,
@@ -133,7 +133,8 @@ def fit_in_passes(
     if isinstance(near, KernelHead):
         bumps = standardization(near.landmarks * near.scale + near.center)
         gram, product = run(_Bumps(standardization, factor, bumps, near.width))
-        return solve_kernel(gram, product, standardization, bumps, near.width, values[1])
+        among = landmark_kernels(bumps, {0.0: near.width})[0.0]
+        return solve_kernel(gram, product, among, standardization, bumps, near.width, values[1])
     assert isinstance(near, LinearHead)
     return _fit_logistic(run, near, values[0], standardization, factor, float(sizes @ factor))
 
