@@ -90,6 +90,11 @@ class Sampler:
         return np.random.RandomState(self.seed)
 
     @cached_property
+    def _draws(self):
+        # Those of fewer landmarks are the first of these.
+        return self._random_state().random_sample(self.largest)
+
+    @cached_property
     def _by_feature(self):
         return None if is_sparse(self.P) else np.ascontiguousarray(self.P.T)
 
@@ -133,7 +138,7 @@ class Sampler:
         """Centers of the balls, the ball of each row, and distances to the centers."""
         if k not in self._nets:
             n = self.X.shape[0]
-            draws = self._random_state().random_sample(k)
+            draws = self._draws
             rows = np.empty(k, dtype=np.int64)
             region = np.empty(n, dtype=np.int64)
             keys = np.empty((k, n))

@@ -92,11 +92,13 @@ def region_means(P: Matrix, region: NDArray, centers: NDArray) -> NDArray[np.flo
     none. `centers` (n_regions, n_features): centers that empty regions keep.
     """
     K = centers.shape[0]
-    count = np.bincount(region[region >= 0], minlength=K)
-    rows = np.flatnonzero(region >= 0)
-    members = sparse.csr_array((np.ones(rows.size), (region[rows], rows)), (K, P.shape[0]))
-    sums = members @ P  # rows are added in order
-    sums = sums.toarray() if is_sparse(sums) else sums
+    if region.size and region.min() < 0:
+        P, region = P[region >= 0], region[region >= 0]
+    count = np.bincount(region, minlength=K)
+    # One one per column, so that nothing is sorted; rows are added in order.
+    columns = np.ones(region.size), region, np.arange(region.size + 1)
+    members = sparse.csc_array(columns, shape=(K, region.size))
+    sums = (members.tocsr() @ P).toarray() if is_sparse(P) else members @ P
     means = sums / np.maximum(count, 1)[:, None]
     return np.where(count[:, None] > 0, means, centers)
 
