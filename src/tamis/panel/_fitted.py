@@ -209,14 +209,29 @@ class FittedPanel(
         self._importance = importances / self.temperature_
 
     def _store_proof(self, proof):
-        """Keep what is proved about the panel."""
+        """Keep what is proved about the panel, and nothing of an earlier fit."""
+        self._forget_proof()
         if proof is not None:
             self.lower_bound_ = float(proof.lower_bound)
             self.gap_ = proof.gap
             self.is_proved_ = proof.is_proved
 
+    def _forget_proof(self):
+        for name in ("lower_bound_", "gap_", "is_proved_"):
+            vars(self).pop(name, None)
+
+    @staticmethod
+    def _pass_on_interrupt(is_interrupted):
+        """Raise the interrupt that ended a search, once nothing can be lost any more."""
+        if is_interrupted:
+            raise KeyboardInterrupt(
+                "The search for the best panel was interrupted; the classifier is fitted with the "
+                "best panel found so far, and gap_ says how far it can be from the best."
+            )
+
     def _take_over(self, model):
         """Become the fitted `model`; the parameters stay."""
+        self._forget_proof()
         for name, value in vars(model).items():
             if name.endswith("_") or name in ("_head_state", "_importance", "_means"):
                 setattr(self, name, value)

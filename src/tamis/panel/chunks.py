@@ -79,6 +79,7 @@ def train_passes(
     if is_whole:
         path = estimator._make_path(*data, levels, estimator.classes_, choices, None)
         estimator._take_over(path.model(0))
+        estimator._pass_on_interrupt(path.is_interrupted)
         return
     n_classes = len(estimator.classes_)
     X, keys, selection, (settings,), ((chosen,),) = estimator._choose_in_folds(
@@ -93,6 +94,7 @@ def train_passes(
     given = X, sample.weights, selection, found.panels[0], columns
     estimator._store(*given, head, chosen.temperature, setting)
     estimator._store_proof(found.proofs[0])
+    estimator._pass_on_interrupt(bool(selection.interrupted))
 
 
 @dataclass

@@ -198,6 +198,9 @@ default="auto"
     ) -> PanelClassifier:
         """Select features and fit the head.
 
+        With `selection="optimal"`, Ctrl-C ends all searches early: the classifier then has the
+        best panel found so far, with its gap and its head, before `KeyboardInterrupt` is raised.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
@@ -224,6 +227,7 @@ default="auto"
                 X, codes, weights, np.array([k]), self.classes_, choices, groups
             )
         self._take_over(path.model(0))
+        self._pass_on_interrupt(path.is_interrupted)
         return self
 
     def fit_chunks(

@@ -282,6 +282,7 @@ feature_names_in_
         self._fold_scores = scores.fold_scores
         self.best_score_ = float(scores.scores[place])
         self.stability_ = scores.stability(place)
+        self._pass_on_interrupt(path.is_interrupted)
         return self
 
     def _with_size(self, k):

@@ -44,7 +44,15 @@ class PanelPath(Path):
         Divisors of their decisions.
     build : callable
         ``build(place)`` gives the fitted classifier at one place.
+
+    Attributes
+    ----------
+    is_interrupted : bool
+        With ``selection="optimal"``, whether Ctrl-C ended a search; the panels are then the best
+        ones that were found until then.
     """
+
+    is_interrupted = False
 
     def __init__(
         self,
@@ -163,9 +171,9 @@ def make_paths(
     ):
         only = replace(fitted, heads=[[heads[place]] for heads in fitted.heads])
         of_path = bound_temperatures(of_path, only, X, codes, weights)
-        paths.append(
-            path_of(estimator, X, weights, only, levels, classes, selection, some, of_path)
-        )
+        path = path_of(estimator, X, weights, only, levels, classes, selection, some, of_path)
+        path.is_interrupted = bool(selection.interrupted)
+        paths.append(path)
     return paths
 
 

@@ -10,7 +10,7 @@ turn: otherwise the classes that are easy to tell apart would take all places.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -75,6 +75,8 @@ class Selection:
     seed: int
     max_seconds: float | None = 10.0  # of each search for the best panel; None: no limit
     gains: list[NDArray] | None = None  # of the groups in all rows, if there are more elsewhere
+    # Numbers of groups for which Ctrl-C ended the search for the best panel.
+    interrupted: list[int] = field(default_factory=list, compare=False)
 
     def candidates(self, X: Matrix) -> list[Selection]:
         """The selections between which "auto" chooses, that which stands first; else itself.
@@ -113,7 +115,11 @@ class Selection:
         return ChosenPanels(panels, proofs)
 
     def _search(self, X, codes, weights, n_classes, levels, groups, keys):
-        """The best panel of each level, with its proof."""
+        """The best panel of each level, with its proof.
+
+        Ctrl-C ends all searches, also those that follow in other folds: each takes the best panel
+        that it has found, or that a first look finds.
+        """
         from tamis.panel.proof.problem import lay_out_fit
         from tamis.panel.proof.prove import prove
 
@@ -127,7 +133,13 @@ class Selection:
         ridge = LEAST_RIDGE * self.alpha
         problem = lay_out_fit(X, codes, weights, n_classes, self.choices, ridge, self.class_weight)
         most = np.inf if self.max_seconds is None else self.max_seconds
-        return [prove(problem, int(k), tolerance=0.0, max_seconds=most) for k in levels]
+        proofs = []
+        for k in levels.tolist():
+            seconds = 0.0 if self.interrupted else most
+            proofs.append(prove(problem, k, tolerance=0.0, max_seconds=seconds))
+            if proofs[-1].is_interrupted:
+                self.interrupted.append(k)
+        return proofs
 
     def _sample(self, X, codes, weights, groups, keys):
         """A sample of many rows: the one that forward steps see."""

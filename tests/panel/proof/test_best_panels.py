@@ -9,7 +9,7 @@ from scipy.sparse import csc_array, csr_array
 
 from tamis import PanelClassifier
 from tamis.panel import best_panels, certify
-from tamis.panel.proof import fits
+from tamis.panel.proof import fits, search
 from tests.oracles.proof import all_panels, panel_loss
 
 
@@ -261,15 +261,59 @@ def test_a_callback_hears_and_stops():
     assert not best.is_proved
 
 
+def press_ctrl_c(progress):
+    raise KeyboardInterrupt
+
+
 def test_an_interrupted_search_keeps_what_it_proved():
     X, y = make_noise()
-
-    def interrupt(progress):
-        raise KeyboardInterrupt
-
-    best = best_panels(X, y, 6, callbacks=[interrupt], tolerance=0.0)
+    best = best_panels(X, y, 6, callbacks=[press_ctrl_c], tolerance=0.0)
+    least = best_panels(X, y, 6, max_seconds=None, tolerance=0.0).losses[0]
+    assert best.is_interrupted
     assert not best.is_proved
-    assert best.lower_bound > 0
+    assert 0 < best.lower_bound < least <= best.losses[0] * (1 + 1e-9)
+    assert best.gap == pytest.approx(1 - best.lower_bound / best.losses[0])
+    assert best.in_all.size == best.in_none.size == 0
+
+
+def test_a_search_that_came_to_its_end_was_not_interrupted():
+    X, y = make_data()
+    best = best_panels(X, y, 3, callbacks=[lambda progress: False])
+    assert best.is_proved
+    assert not best.is_interrupted
+
+
+@pytest.fixture(scope="module")
+def least_of_three():
+    X, y = make_data(seed=5, p=10, n=40)
+    return X, y, min(all_panels(X, y, 3).values())
+
+
+@pytest.mark.parametrize("step", ["_take_next", "_process", "_bound", "_divide", "_narrow", "add"])
+@pytest.mark.parametrize("turn", [1, 3])
+@pytest.mark.parametrize("is_done", [False, True])
+def test_ctrl_c_anywhere_in_a_search_claims_only_what_holds(
+    step, turn, is_done, least_of_three, monkeypatch
+):
+    monkeypatch.setattr("tamis.panel.proof.search._MOST_FITTED", 1)
+    X, y, least = least_of_three
+    plain, calls = getattr(search.Search, step), []
+
+    def interrupt(self, *arguments):
+        calls.append(step)
+        now = len(calls) == turn
+        result = plain(self, *arguments) if is_done or not now else None
+        if now:
+            raise KeyboardInterrupt
+        return result
+
+    monkeypatch.setattr(search.Search, step, interrupt)
+    best = best_panels(X, y, 3, max_seconds=None)
+    assert best.is_interrupted == (len(calls) >= turn)
+    assert best.lower_bound <= least * (1 + 1e-9)
+    assert best.losses[0] >= least * (1 - 1e-9)
+    assert len(best.panels[0]) == 3
+    assert best.is_proved <= (best.losses[0] <= least * (1 + 1e-8))
 
 
 def test_a_panel_is_judged_by_the_same_fit():

@@ -69,6 +69,8 @@ class BestPanels:
         Number of all panels of k features.
     n_nodes, n_fitted : int
         Work done: nodes of the search, and panels that were fitted.
+    is_interrupted : bool
+        Whether Ctrl-C ended the search. All that is said here holds nevertheless.
     feature_names : ndarray of str
         Names of all features.
     """
@@ -88,6 +90,7 @@ class BestPanels:
     n_panels: int
     n_nodes: int
     n_fitted: int
+    is_interrupted: bool
     feature_names: NDArray = field(repr=False)
 
     def table(self) -> dict[str, list]:
@@ -180,8 +183,8 @@ def best_panels(
         As in `PanelClassifier.fit`.
     callbacks : iterable of callable, default=()
         Each is called with a `ProofProgress` (n_nodes, n_fitted, best, lower_bound, seconds) now
-        and then; if one returns something true, the search stops. So it does on Ctrl-C, and keeps
-        what was proved.
+        and then; if one returns something true, the search stops. So it does on Ctrl-C: what was
+        proved is returned, with `is_interrupted`.
 
     Returns
     -------
@@ -321,6 +324,7 @@ def describe_proof(
         proof.n_panels,
         proof.n_nodes,
         proof.n_fitted,
+        proof.is_interrupted,
         np.asarray(feature_names),
     )
 

@@ -24,6 +24,7 @@ class Effort:
     max_seconds: float = np.inf
     n_nodes: int = 0
     n_fitted: int = 0
+    is_interrupted: bool = False  # whether Ctrl-C ended the search
     start: float = field(default_factory=time.perf_counter)
 
     @property
@@ -49,6 +50,6 @@ class Effort:
             return self.is_late
         return self.left() <= 0
 
-    def stop(self) -> None:
-        """Leave nothing to spend."""
-        self.max_seconds = 0.0
+    def interrupt(self) -> None:
+        """Leave nothing to spend, after Ctrl-C."""
+        self.is_interrupted, self.max_seconds = True, 0.0

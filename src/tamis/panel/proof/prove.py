@@ -37,6 +37,7 @@ class Proof:
     n_panels: int  # number of all panels
     n_nodes: int
     n_fitted: int
+    is_interrupted: bool  # whether Ctrl-C ended the search
 
     @property
     def is_proved(self) -> bool:
@@ -82,8 +83,6 @@ def prove(
     first = tuple(place[int(g)] for g in ([] if begin is None else begin) if int(g) in place)
     n_panels = count_panels(problem, k)
     if k:
-        if len(first) == k and search.rules.allows(search.rules.first_copies(first)):
-            search.add([first])
         _begin(search, first)
     search.run(report)
     return _describe(problem, search, limit_of(search.best), n_panels)
@@ -93,11 +92,13 @@ def _begin(search, first):
     """Find good panels to begin with; at least one, even if nothing may be spent."""
     problem, rules, effort = search.problem, search.rules, search.effort
     try:
+        if len(first) == rules.k and rules.allows(rules.first_copies(first)):
+            search.add([first])
         for start in dict.fromkeys((first, ())):
             if not search.found or effort.left(FIRST_SHARE) > 0:
                 search.add([find_good_panel(problem, rules, effort, start)])
     except KeyboardInterrupt:
-        effort.stop()
+        effort.interrupt()
         if not search.found:
             search.add([find_good_panel(problem, rules, effort, first)])
 
@@ -144,6 +145,7 @@ def _describe(problem, search, limit, n_panels):
         n_panels,
         search.effort.n_nodes,
         search.effort.n_fitted,
+        search.effort.is_interrupted,
     )
 
 

@@ -20,7 +20,7 @@ from tamis.panel.proof.counting import Largest, enumerate_above, largest
 from tamis.panel.proof.duals import DualPoints, look, margins_of, normal_matrices, slopes_of
 from tamis.panel.proof.effort import Effort
 from tamis.panel.proof.fits import fit_panels
-from tamis.panel.proof.nodes import MOST_LISTED, FeasibleDual, Node, make_batch
+from tamis.panel.proof.nodes import MOST_LISTED, FeasibleDual, Node, NodeStart, make_batch
 from tamis.panel.proof.problem import FitProblem
 from tamis.panel.proof.relaxation import best_weights, improve
 from tamis.panel.proof.rules import Panel, Rules
@@ -153,22 +153,23 @@ class Search:
         """
         effort = self.effort
         while self.open and not effort.is_spent:
-            nodes = self._next_nodes()
+            nodes: list[Node] = []
             try:
+                self._take_next(nodes)
                 if nodes:
                     self._process(nodes)
-            except (_OutOfTimeError, KeyboardInterrupt):
-                for node in nodes:  # their bounds hold, but what is below them is not known
-                    self._push(node)
-                break
-            self._narrow()
-            progress = ProofProgress(
-                effort.n_nodes, effort.n_fitted, self.best, self.lower_bound, effort.seconds
-            )
-            try:
+                nodes = []
+                self._narrow()
+                progress = ProofProgress(
+                    effort.n_nodes, effort.n_fitted, self.best, self.lower_bound, effort.seconds
+                )
                 if report is not None and report(progress):
                     break
-            except KeyboardInterrupt:
+            except (_OutOfTimeError, KeyboardInterrupt) as reason:
+                for node in nodes:  # their bounds hold, but what is below them is not known
+                    self._push(node)
+                if isinstance(reason, KeyboardInterrupt):
+                    effort.interrupt()
                 break
         goal = self.goal
         self.open = [entry for entry in self.open if entry[0] <= goal]
@@ -178,17 +179,19 @@ class Search:
         self._n_pushed += 1
         heapq.heappush(self.open, (node.bound, self._n_pushed, node))
 
-    def _next_nodes(self):
-        """The open nodes of smallest bound; as many as are worked on together."""
+    def _take_next(self, nodes):
+        """Move the open nodes of smallest bound to a list; as many as are worked on together.
+
+        Every node is in the list before it leaves the queue, so that Ctrl-C loses none.
+        """
         n_values = self.problem.weights.size * len(self.problem.targets)
         most = int(np.clip(_BATCH_VALUES // (16 * n_values), 1, _MOST_BATCH))
         most = max(1, min(most, np.ceil(self.effort.left())))
-        nodes: list[Node] = []
         while self.open and len(nodes) < most:
-            node = heapq.heappop(self.open)[2]
+            node = self.open[0][2]
             if node.bound <= self.goal:
                 nodes.append(node)
-        return nodes
+            heapq.heappop(self.open)
 
     def _narrow(self):
         """After the root, leave the groups behind that are in no open node."""
@@ -210,18 +213,23 @@ class Search:
             return tuple(number[list(panel)].tolist())
 
         old = self.problem
-        self.problem = old.subset(some)
-        self.rules = Rules(self.problem, self.k)
-        self.found = {renumber(panel): loss for panel, loss in self.found.items()}
-        of_places = np.full(len(old.columns), self.problem.padding)
+        problem = old.subset(some)
+        found = {renumber(panel): loss for panel, loss in self.found.items()}
+        of_places = np.full(len(old.columns), problem.padding)
         kept = np.concatenate([old.table[g][old.table[g] != old.padding] for g in some])
         of_places[kept] = np.arange(kept.size)
-        of_places[old.always] = self.problem.always
-        for _, _, node in self.open:
-            node.inside, node.free = renumber(node.inside), number[node.free]
-            node.dual = node.dual._replace(scores=node.dual.scores[some])
-            node.start.groups = number[node.start.groups]
-            node.start.places = of_places[node.start.places]
+        of_places[old.always] = problem.always
+        left = []
+        for bound, turn, node in self.open:
+            start = node.start
+            places = of_places[start.places]
+            start = NodeStart(number[start.groups], start.weights, places, start.coef)
+            dual = node.dual._replace(scores=node.dual.scores[some])
+            inside, free = renumber(node.inside), number[node.free]
+            left.append((bound, turn, Node(node.bound, inside, free, dual, start)))
+        rules = Rules(problem, self.k)
+        # All at once: Ctrl-C must not leave groups with different numbers.
+        self.problem, self.rules, self.found, self.open = problem, rules, found, left
 
     def _process(self, nodes):
         """Bound some nodes; fit the last panels of small ones, and divide the others."""
