@@ -29,7 +29,7 @@ from tamis.landmarks.kernels import apply_kernel, region_radii
 from tamis.landmarks.model import make_sampler
 from tamis.landmarks.neighbors import nearest_rows
 from tamis.landmarks.scaling import apply_scaling, fit_scaling
-from tamis.landmarks.votes import vote_codes, vote_shares
+from tamis.landmarks.votes import vote_shares
 
 
 @dataclass(frozen=True)
@@ -145,12 +145,9 @@ def _classify(Z_train, Z_test, y, weights, placed, soft, device):
             alike = sorted(alike, key=lambda pair: pair[1].n_neighbors)
             by_distance = weighting == "distance"
             ks = np.array([min(c.n_neighbors, y.size) for _, c in alike])
-            codes = vote_codes(*neighbors[metric], y, weights, ks, by_distance)
-            for s, (place, _) in enumerate(alike):
-                share = None
-                if soft:
-                    share = vote_shares(*neighbors[metric], y, weights, ks[s], by_distance)
-                yield place, codes[s], share
+            votes = vote_shares(*neighbors[metric], y, weights, ks, by_distance)
+            for (place, _), share in zip(alike, votes, strict=True):
+                yield place, share.argmax(axis=1), share
 
 
 def balanced_errors(labels: NDArray, truth: NDArray, importance: NDArray) -> NDArray[np.float64]:

@@ -77,7 +77,7 @@ def decide(head: dict, Z: NDArray) -> NDArray[np.float64]:
             for name in ("map", "codes", "class_weight")
         )
         indices, distances = nearest_rows(Z, rows, k, [head["metric"]])[head["metric"]]
-        return vote_shares(indices, distances, codes, weight, k, by_distance)
+        return vote_shares(indices, distances, codes, weight, np.array([k]), by_distance)[0]
     return settle(linear_decisions(head, Z))
 
 

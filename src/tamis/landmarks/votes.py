@@ -19,36 +19,18 @@ def vote_shares(
     distances: NDArray,
     codes: NDArray,
     class_weight: NDArray,
-    k: int,
-    by_distance: bool,
-) -> NDArray[np.float64]:
-    """Votes of the k nearest rows for each class, (n_queries, n_classes), summing to 1.
-
-    Shares that agree to 12 digits are made equal.
-    """
-    ks = np.array([k])
-    votes = _count_votes(indices, distances, codes, class_weight, ks, by_distance)[0]
-    total, top, leads = _leaders(votes)
-    return (np.where(leads, top, votes) / total).T
-
-
-def vote_codes(
-    indices: NDArray,
-    distances: NDArray,
-    codes: NDArray,
-    class_weight: NDArray,
     ks: NDArray,
     by_distance: bool,
-) -> NDArray[np.int16]:
-    """Class with most votes for each number of neighbours, (len(ks), n_queries); ks ascend."""
+) -> NDArray[np.float64]:
+    """Votes of the k nearest rows for each class, summing to 1, for each k; ks ascend.
+
+    Shares that agree to 12 digits are made equal. Returns `shares` (len(ks), n_queries,
+    n_classes).
+    """
     votes = _count_votes(indices, distances, codes, class_weight, ks, by_distance)
-    return _leaders(votes)[2].argmax(axis=-2).astype(np.int16)
-
-
-def _leaders(votes):
-    """Total and largest votes, and which classes have the largest."""
-    total, top = votes.sum(axis=-2, keepdims=True), votes.max(axis=-2, keepdims=True)
-    return total, top, top - votes <= _TIE * total
+    total, top = votes.sum(axis=1, keepdims=True), votes.max(axis=1, keepdims=True)
+    leads = top - votes <= _TIE * total
+    return (np.where(leads, top, votes) / total).swapaxes(1, 2)
 
 
 def _count_votes(indices, distances, codes, class_weight, ks, by_distance):
