@@ -3,7 +3,10 @@
 import time
 from types import SimpleNamespace
 
+import pytest
+
 from tamis.cli import progress
+from tamis.panel.proof.search import ProofProgress
 
 
 def test_a_large_file_tells_that_it_is_being_read(tmp_path, monkeypatch, capsys):
@@ -40,3 +43,19 @@ def test_the_estimate_includes_the_preparation_and_says_so(tmp_path, monkeypatch
     start.n_values = 10**7
     told = "about 37 s on 2 cores (first run on this machine: 3 s of preparation)"
     assert progress.tell_estimate(start) == told
+
+
+@pytest.mark.parametrize(
+    ("lower_bound", "words"),
+    [
+        (
+            97.69,
+            "after 11 s, no panel of the size can fit better than the best found by more than "
+            "2.4 % of its loss",
+        ),
+        (0.0, "after 11 s, nothing is proved yet"),
+    ],
+)
+def test_the_line_about_a_proof_says_only_what_is_proved(lower_bound, words, capsys):
+    progress.ProofProgressLine()(ProofProgress(5, 100, 100.0, lower_bound, 11.0))
+    assert words in " ".join(capsys.readouterr().err.split())

@@ -220,9 +220,14 @@ class ProofProgressLine:
         """Say it, if the last time is long ago."""
         if progress.seconds >= self.next:
             self.next = progress.seconds + _PROOF_PAUSE
-            gap = 100 * (1 - progress.lower_bound / progress.best)
-            say(
-                f"proof of the panel: after {progress.seconds:.0f} s, no panel of the size can "
-                f"fit better than the best found by more than {gap:.2g} % of its loss; Ctrl-C "
-                "keeps what is proved"
-            )
+            told = "nothing is proved yet; Ctrl-C ends the search"
+            if progress.lower_bound > 0:
+                # Imported here: most commands prove nothing.
+                from tamis.comparison.fitted.proof import limit_in_percent
+
+                gap = limit_in_percent(1 - progress.lower_bound / progress.best)
+                told = (
+                    "no panel of the size can fit better than the best found by more than "
+                    f"{gap} % of its loss; Ctrl-C keeps what is proved"
+                )
+            say(f"proof of the panel: after {progress.seconds:.0f} s, {told}")

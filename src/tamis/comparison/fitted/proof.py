@@ -8,7 +8,9 @@ that of ridge-logistic regression, whatever head the panel has.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ from tamis.panel.proof.nodes import MOST_LISTED
 from tamis.panel.proof.search import ProofProgress
 from tamis.panel.selection import MOST_ROWS, is_rare
 
-__all__ = ["in_best_fits", "prove_panel"]
+__all__ = ["in_best_fits", "limit_in_percent", "prove_panel"]
 
 # Rough seconds of a node: of each; of each row of a problem, alone, by the squared number of
 # listed groups, and by that of columns.
@@ -29,7 +31,8 @@ _NODE, _ROW, _PAIR, _VALUE = 5e-4, 1.2e-6, 8e-10, 3e-9
 _TIME, _FEWEST = 0.7, 5
 # How many times as long it may take by the clock.
 _SLOWEST = 5.0
-_LISTED, _TOLD = 10, 3
+# Panels that are kept, and those that are told; exchanged features that are named.
+_LISTED, _TOLD, _NAMED = 10, 3, 3
 _SPREAD = 2.0  # units of deviance
 
 
@@ -95,7 +98,7 @@ def _tell(certificate: Certificate, feature_of, part, features, n_rows) -> dict[
     panels = [[names[f] for f in np.unique(feature_of[panel])] for panel in best.panels]
     mine = sorted(names[f] for f in features if not part.problem.kept[f])
     none = {names[f] for f in np.unique(feature_of[best.in_none])}
-    told = {
+    told: dict[str, Any] = {
         "loss": certificate.loss,
         "lower_bound": certificate.lower_bound,
         "gap": certificate.gap,
@@ -113,23 +116,56 @@ def _tell(certificate: Certificate, feature_of, part, features, n_rows) -> dict[
         "of_rows": int(part.codes.size) if n_rows is None else n_rows,
         "nodes": best.n_nodes,
     }
-    told["statement"] = _state(told, mine)
-    return told
+    if best.n_panels < 2:
+        return told | {"reason": "there is no other panel of the size"}
+    if told["lower_bound"] <= 0.0 and told["best_loss"] >= told["loss"]:
+        return told | {"reason": "the search ended before anything was proved"}
+    return told | {"statement": _state(told, mine)}
+
+
+def limit_in_percent(share: float) -> str:
+    """A share that is not exceeded, in per cent: rounded up, and below 100 if it is."""
+    if share >= 1.0:
+        return "100"
+    return _in_percent(share, math.ceil)
+
+
+def _in_percent(share, whole):
+    """Per cent with two digits, at most two decimals; more where it would become 100.
+
+    `whole`: rounds up or down.
+    """
+    percent = Decimal(repr(float(share))) * 100
+    n_decimals = 2 if percent < 1 else 1 if percent < 10 else 0
+    while True:
+        rounded = whole(percent.scaleb(n_decimals)) / Decimal(10) ** n_decimals
+        if rounded < 100 or percent >= 100:
+            return (
+                f"{rounded:.{n_decimals}f}".rstrip("0").rstrip(".") if n_decimals else f"{rounded}"
+            )
+        n_decimals += 1
 
 
 def _state(told: dict[str, Any], mine: list[str]) -> str:
     """One sentence on how good the fit is and on others, and one on what this is about."""
     size = f"{told['of']} feature{'' if told['of'] == 1 else 's'}"
-    gap, panels = 100 * told["gap"], f"{told['panels']:,} panels of {size}"
-    limit = f"no panel of {size} can fit these rows better by more than {gap:.2g} % of its loss"
+    panels = f"{told['panels']:,} panels of {size}"
+    limit = (
+        f"no panel of {size} can fit these rows better by more than "
+        f"{limit_in_percent(told['gap'])} % of its loss"
+    )
     named = [mine]
     if told["is_best"]:
         first = f"Proved: none of the {panels} fits these rows better"
     elif told["best_loss"] < told["loss"]:
-        better = 100 * (1 - told["best_loss"] / told["loss"])
+        better = _in_percent(1 - told["best_loss"] / told["loss"], math.floor)
+        better = "less than 0.01" if better == "0" else better
         exchange = _capitalized(_exchange(mine, told["first"][0]))
-        first = f"{exchange}, the panel fits these rows better: its loss is {better:.2g} % smaller"
-        first += f", the smallest of all {panels} (proved)" if told["is_proved"] else f"; {limit}"
+        first = f"{exchange}, the panel fits these rows better: its loss is {better} % smaller"
+        if told["is_proved"]:
+            first += f", the smallest of all {panels} (proved)"
+        elif told["lower_bound"] > 0.0:
+            first += f"; {limit}"
         named.append(sorted(told["first"][0]))
     else:
         first = _capitalized(limit)
@@ -138,11 +174,13 @@ def _state(told: dict[str, Any], mine: list[str]) -> str:
     n = told["as_good"] - is_near - (len(named) > 1)
     within = f"within {_SPREAD:g} units of deviance of the best fit"
     if n:
-        listed = "; ".join(_exchange(mine, panel) for panel in others[:_TOLD])
-        more = "; ..." if n > _TOLD else ""
+        few = others[: min(n, _TOLD)]
+        listed = "; ".join(_exchange(mine, panel) for panel in few)
+        left = n - len(few)
+        more = f"; and {left:,} other{'' if left == 1 else 's'}" if few and left else ""
         at_least = "" if told["is_complete"] else "at least "
         verb = "other panel is" if n == 1 else "other panels are"
-        told_all = f"{at_least}{n:,} {verb} {within}: {listed}{more}"
+        told_all = f"{at_least}{n:,} {verb} {within}" + (f": {listed}{more}" if few else "")
         first += f". {_capitalized(told_all)}"
     elif told["is_complete"]:
         first += f". No other panel is {within}"
@@ -161,6 +199,8 @@ def _name_rows(told):
 def _exchange(mine, panel):
     """What another panel has instead of some features of this one."""
     new = [str(name) for name in panel if name not in mine]
+    if len(new) > _NAMED:
+        return f"with {len(new)} of the {len(panel)} features exchanged"
     out = [str(name) for name in mine if name not in panel]
     return f"with {', '.join(new)} instead of {', '.join(out)}"
 
