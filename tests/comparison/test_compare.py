@@ -357,3 +357,11 @@ def test_without_a_finished_method_the_recommendation_says_why():
     for name in ("choice", "honest_score", "final_choice", "clinical"):
         with pytest.raises(ValueError, match=r"not finished: \['centers'\]"):
             getattr(nothing, name)
+
+
+def test_wrong_calls_name_columns_that_were_dropped():
+    X, y = make_frame()
+    X = X.assign(visit=[f"2024-01-{day % 28 + 1:02d}" for day in range(len(X))])
+    message = r"keep=visit: no such feature: dropped visit \(dates\)"
+    with pytest.warns(match="dropped visit"), pytest.raises(ValueError, match=message):
+        compare(X, y, **FAST, keep=["visit"])

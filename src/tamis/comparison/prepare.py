@@ -89,7 +89,7 @@ def prepare(table: Table, options: Options, survey: ColumnSurvey | None = None) 
         raise InputError(
             "no feature is left; to use columns that were dropped, name them in --include."
         )
-    _require_known("feature_groups", options.feature_groups, set(table.columns.names))
+    _require_known("feature_groups", options.feature_groups, set(table.columns.names), table.notes)
     plan = lay_out if survey is None else partial(lay_out_columns, survey)
     preparation, encoded = plan(
         table.columns,
@@ -106,8 +106,9 @@ def prepare(table: Table, options: Options, survey: ColumnSurvey | None = None) 
     if not preparation.n_columns:
         raise InputError("no feature is left: the text columns have no word that occurs twice.")
     known = {*preparation.sources, *preparation.features}
-    _require_known("--keep", options.keep, known)
-    _require_known("costs", options.costs, {*table.columns.names, *preparation.features})
+    _require_known("--keep", options.keep, known, table.notes)
+    raw_or_encoded = {*table.columns.names, *preparation.features}
+    _require_known("costs", options.costs, raw_or_encoded, table.notes)
     problem = make_problem(
         table,
         preparation,
@@ -205,12 +206,14 @@ def _tell_rare(pools):
             )
 
 
-def _require_known(option, names, known):
-    """Raise unless all names are known."""
+def _require_known(option, names, known, notes):
+    """Raise unless all names are known; say so if a note tells why a column was dropped."""
     for name in names:
         if name not in known:
             near = nearest(name, known)
             advice = f"; did you mean {' or '.join(near)}?{comma_advice(near)}" if near else "."
+            dropped = [note for note in notes if note.startswith("dropped ") and name in note]
+            advice = f": {dropped[0]}." if dropped else advice
             raise InputError(f"{option} {name}: no such feature{advice}")
 
 
