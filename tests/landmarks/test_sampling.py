@@ -33,7 +33,7 @@ def test_means_of_regions_are_sums_in_order(as_matrix, lowest):
 
 
 @pytest.mark.parametrize("kind", ["centers", "centroids"])
-@pytest.mark.parametrize("method", ["density", "random", "fft"])
+@pytest.mark.parametrize("method", ["density", "random", "fft", "kmeans"])
 def test_a_sampler_draws_each_number_of_landmarks_as_if_alone(method, kind):
     X = np.random.default_rng(0).normal(size=(50, 4))
     shared = Sampler(method, X, "euclidean", 3, 20)
@@ -42,3 +42,11 @@ def test_a_sampler_draws_each_number_of_landmarks_as_if_alone(method, kind):
         assert_array_equal(
             shared.draw(n_landmarks, kind)[0], alone.draw(n_landmarks, kind)[0], strict=True
         )
+
+
+def test_two_samplers_share_draws_and_not_arrays():
+    X = np.random.default_rng(0).normal(size=(50, 4))
+    one, other = (Sampler("random", X, "euclidean", 3, 20) for _ in range(2))
+    expected = np.random.RandomState(3).permutation(50)[:20]
+    one.draw(20, "centers")[1][:] = 0
+    assert_array_equal(other.draw(20, "centers")[1], expected)
