@@ -1,13 +1,16 @@
 """best_panels against fitting every panel."""
 
 import tracemalloc
+from itertools import combinations
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csc_array, csr_array
+from sklearn.linear_model import LinearRegression
 
 from tamis import PanelClassifier
+from tamis._base import decided
 from tamis.panel import best_panels, certify
 from tamis.panel.proof import fits, search
 from tests.oracles.proof import all_panels, panel_loss
@@ -369,3 +372,102 @@ def test_other_forms_of_the_table_give_the_same_panels(form):
     )
     assert [p.tolist() for p in plain.panels] == [p.tolist() for p in other.panels]
     assert_allclose(plain.losses, other.losses, rtol=1e-6)
+
+
+@pytest.mark.parametrize("callbacks", [lambda progress: None, [3]])
+def test_callbacks_are_a_list_of_functions(callbacks):
+    X, y = make_data()
+    with pytest.raises(TypeError, match="callbacks must be"):
+        best_panels(X, y, 2, callbacks=callbacks)
+    with pytest.raises(TypeError, match="callbacks must be"):
+        certify(PanelClassifier(2, head="lda").fit(X, y), X, y, callbacks=callbacks)
+
+
+def test_only_panels_are_judged_and_by_whole_rows():
+    X, y = make_data()
+    with pytest.raises(TypeError, match=r"a PanelClassifierCV, got LinearRegression"):
+        certify(LinearRegression().fit(X, y), X, y)
+    model = PanelClassifier(2, head="lda").fit(X, y)
+    with pytest.raises(ValueError, match="each of the 60 samples, got 59"):
+        certify(model, X, y[:-1])
+
+
+@pytest.mark.parametrize("k", [0, 2.5, "2", True, np.nan])
+def test_a_wrong_number_of_features_is_refused(k):
+    X, y = make_data()
+    with pytest.raises(ValueError, match="n_features_to_select must be an integer >= 1"):
+        best_panels(X, y, k)
+
+
+def test_more_features_than_there_are_mean_all():
+    X, y = make_data(p=4)
+    best = best_panels(X, y, 9)
+    assert best.panels[0].tolist() == [0, 1, 2, 3]
+    assert best.is_proved
+    assert best.n_panels == 1
+
+
+def test_two_rows_have_a_best_panel():
+    best = best_panels([[0.0, 1.0, 2.0], [1.0, 1.0, 5.0]], ["u", "v"], 1)
+    assert best.panels[0].tolist() == [0]
+    assert best.is_proved
+
+
+def test_rows_without_weight_are_as_if_left_out():
+    X, y = make_data(3)
+    away = np.arange(y.size) % 4 == 0
+    X[away] *= 1e160
+    weights = np.where(away, 0.0, 1.0)
+    with_them = best_panels(X, y, 2, sample_weight=weights)
+    without = best_panels(X[~away], y[~away], 2)
+    assert [p.tolist() for p in with_them.panels] == [p.tolist() for p in without.panels]
+    assert_allclose(with_them.losses, without.losses, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("tiny", [1e-300, 1e-30, 1e-15])
+def test_rows_of_almost_no_weight_change_nothing_and_warn_of_nothing(tiny):
+    X, y = make_data(3)
+    few = np.arange(y.size) % 4 == 0
+    # Decided weights are neither scaled nor refused.
+    nearly, without = (
+        best_panels(X, y, 2, sample_weight=decided(np.where(few, w, 1.0))) for w in (tiny, 0.0)
+    )
+    assert nearly.is_proved
+    assert [p.tolist() for p in nearly.panels] == [p.tolist() for p in without.panels]
+    assert_allclose(nearly.losses, without.losses, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("fitted_at_once")
+@pytest.mark.parametrize("seed", range(6))
+def test_limits_with_weights_copies_and_constants_against_brute_force(seed):
+    """Whole and stopped searches, with at most so many of each group and a kept feature."""
+    rng = np.random.default_rng(seed)
+    n_classes, most, k = 2 + seed % 3, 1 + seed % 2, 2 + seed % 2
+    X, y = make_data(n_classes, seed=seed, n=36, p=7)
+    X[:, 6], X[:, 5] = -2.0 * X[:, 0], 3.0
+    label = np.array([0, 0, 1, 1, 2, 2, 0])
+    weights = rng.integers(0, 3, size=y.size)
+    weights[:n_classes] = 1
+    weighed = weights * (1.0 + y)
+    weighed *= weights.sum() / weighed.sum()
+    losses = {}
+    for some in combinations([0, 1, 3, 4, 6], k):
+        if np.bincount(label[[*some, 2]]).max() <= most:
+            losses[some] = panel_loss(X, y, (*some, 2), weighed, class_weight=None)
+    least = min(losses.values())
+    options = {
+        "feature_groups": label.tolist(),
+        "max_per_group": most,
+        "keep": [2],
+        "sample_weight": weights,
+        "class_weight": {c: 1.0 + c for c in range(n_classes)},
+    }
+    best = best_panels(X, y, k, **options)
+    assert best.is_proved
+    assert_allclose(best.losses[0], least, rtol=1e-9)
+    assert best.n_panels == len(losses)
+    for n_nodes in range(4):
+        stopped = best_panels(X, y, k, max_nodes=n_nodes, **options)
+        assert stopped.lower_bound <= least * (1 + 1e-9)
+        assert stopped.losses[0] >= least * (1 - 1e-9)

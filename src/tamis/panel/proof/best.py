@@ -18,7 +18,7 @@ from tamis._base import (
     is_real,
     resolve_n_features,
 )
-from tamis.panel._fitted import check_seconds
+from tamis.panel._fitted import FittedPanel, check_seconds
 from tamis.panel.classifier import PanelClassifier
 from tamis.panel.forward import Choices, members
 from tamis.panel.forward_steps import LEAST_RIDGE
@@ -210,6 +210,7 @@ def best_panels(
         class_weight=class_weight,
     )
     _check_limits(tolerance, max_seconds, max_nodes, max_panels)
+    report = _report_to(callbacks)
     trainer._check_parameters()
     X, codes, weights = trainer._validate(X, y, sample_weight)
     problem, choices = _lay_out(trainer, X, codes, weights)
@@ -220,7 +221,7 @@ def best_panels(
         tolerance=tolerance,
         max_nodes=np.inf if max_nodes is None else max_nodes,
         max_seconds=np.inf if max_seconds is None else max_seconds,
-        report=_report_to(callbacks),
+        report=report,
     )
     return describe_proof(proof, choices, trainer._feature_names(), max_panels)
 
@@ -267,10 +268,21 @@ def certify(
     >>> certificate.is_proved, round(certificate.gap, 3)
     (False, 0.025)
     """
+    if not isinstance(panel, FittedPanel):
+        raise TypeError(
+            f"panel must be a PanelClassifier or a PanelClassifierCV, got {type(panel).__name__}. "
+            "To find the best panel without one, use best_panels."
+        )
     check_is_fitted(panel, "support_")
     _check_limits(tolerance, max_seconds, max_nodes, 1)
+    report = _report_to(callbacks)
     X = panel._check_X(X)
     _, codes = encode_labels(y, panel.classes_)
+    if codes.size != X.shape[0]:
+        raise ValueError(
+            f"y must have one label for each of the {X.shape[0]} samples, got {codes.size}. "
+            "Pass X and y of the same rows."
+        )
     weights = check_weights(sample_weight, X)
     weights = np.ones(codes.size) if weights is None else weights
     known = np.unique(codes[weights > 0])
@@ -290,7 +302,7 @@ def certify(
         begin=selected,
         max_nodes=np.inf if max_nodes is None else max_nodes,
         max_seconds=np.inf if max_seconds is None else max_seconds,
-        report=_report_to(callbacks),
+        report=report,
     )
     loss = panel_loss(problem, selected)
     gap = _gap(loss, proof.lower_bound)
@@ -359,7 +371,16 @@ def _check_limits(tolerance, max_seconds, max_nodes, max_panels):
 
 def _report_to(callbacks):
     """One function that tells all callbacks; None if there are none."""
+    if not isinstance(callbacks, Iterable):
+        raise TypeError(
+            f"callbacks must be a list of functions, got {callbacks!r}. Put one in a list."
+        )
     callbacks = list(callbacks)
+    for callback in callbacks:
+        if not callable(callback):
+            raise TypeError(
+                f"callbacks must be functions that take a ProofProgress, got {callback!r}."
+            )
     if not callbacks:
         return None
 
