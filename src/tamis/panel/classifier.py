@@ -13,7 +13,6 @@ from sklearn.base import clone
 from tamis._base import resolve_n_features, steps, with_callbacks
 from tamis._passes import LocalChunks
 from tamis.panel._fitted import FittedPanel
-from tamis.panel.chunks import train_passes
 from tamis.panel.forward import keys_of
 from tamis.panel.judging import choose_selection, judge_selections
 from tamis.panel.outer import check_groups, choose_heads, fit_fold, outer_splits
@@ -272,6 +271,8 @@ default="auto"
         >>> model.get_support(indices=True).tolist()
         [20, 21, 27]
         """
+        from tamis.panel.chunks import train_passes  # predictions do without it
+
         train_passes(self, LocalChunks(chunks, is_read_again=True), classes, max_bytes)
         return self
 
