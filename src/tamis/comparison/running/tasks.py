@@ -5,6 +5,7 @@ resumes with the tasks that are not done yet, and gives the same result.
 """
 
 import os
+import signal
 import threading
 import time
 import warnings
@@ -249,11 +250,12 @@ def _work_in_worker(problem, tasks, seed, store, key):
 
 
 def _watch(parent):
-    """End this worker when its parent process has ended.
+    """End this worker when its parent process has ended, and leave Ctrl-C to the parent.
 
     Called when a worker starts, not with its first task: otherwise a worker that waits for a task
     would wait forever.
     """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # wherever it comes, it would print a traceback
 
     def look():
         while os.getppid() == parent:
