@@ -157,8 +157,17 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+def fails(estimator):
+    """Checks that an estimator need not pass, with the reason."""
+    if str(estimator) != str(SparseCenterClassifierCV(cv=3, metric="l1", rule="sparsest")):
+        return {}
+    reason = "in standard errors of scores, a row of weight 2 is one observation, not two"
+    forms = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{form}_data": reason for form in forms}
+
+
 @pytest.mark.slow
-@parametrize_with_checks(OTHERS)
+@parametrize_with_checks(OTHERS, expected_failed_checks=fails)
 def test_scikit_learn_checks_of_slow_estimators_and_other_parameters(estimator, check):
     check(estimator)
 

@@ -33,10 +33,10 @@ Its variance is
 
 .. math:: V_a = \frac{U}{U - 1} \sum_u \Big(\sum_{i \in u} w_i (d_i - \bar d_{c(i)})\Big)^2,
 
-over units u: sample groups, or single rows; :math:`\bar d_c` is the mean of d in a class (for
-accuracy: over all rows). A perfect score must not look infinitely certain, so half a discordant
-unit is added in each direction [1]_: :math:`V_0 = C^{-2} \sum_c (U_c + 2)^{-2}`, with U_c units
-that have rows of class c (accuracy: :math:`(U + 2)^{-2}`); the standard error is
+over units u: sample groups, or single rows, whatever their weights; :math:`\bar d_c` is the mean
+of d in a class (for accuracy: over all rows). A perfect score must not look infinitely certain, so
+half a discordant unit is added in each direction [1]_: :math:`V_0 = C^{-2} \sum_c (U_c + 2)^{-2}`,
+with U_c units that have rows of class c (accuracy: :math:`(U + 2)^{-2}`); the standard error is
 :math:`\sqrt{V_a + V_0}`. Scores that are not means over rows (F1, Matthews correlation, area under
 the curve) take :math:`V_a` from the covariance of bootstrap draws.
 
