@@ -8,7 +8,7 @@ is how far off a score is that takes such rows for independent.
 
     python benchmarks/honest_scores.py --repetitions 40
 
-takes hours on two cores; `--methods centers,medians,most-frequent` takes minutes.
+takes an hour on two cores; `--methods centers,medians,most-frequent` takes minutes.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 
 from tamis import compare
 
-METHODS = "centers,medians,primal-dual,most-frequent,l1-logistic"
+METHODS = "centers,medians,panel,l1-logistic,relaxed-l1,rfe,most-frequent"
 N_NEW = 5000
 
 

@@ -77,8 +77,8 @@ FIGURES = {
         ),
         (
             "Pure noise, 60 rows of 500 features, true score 0.5 (20 repetitions; chosen among "
-            "sparse centers and the most frequent class): honest score, and the cross-validated "
-            "score of the chosen model",
+            "sparse centers, panels, the lassos, RFE and the most frequent class): honest score, "
+            "and the cross-validated score of the chosen model",
             "honest_scores.md",
             r"\| noise, 60 x 500 \| (\S+) \| 0.500 \| [^|]+ \| (\S+) ",
             "{}, {}",
