@@ -9,6 +9,7 @@ Results go to benchmarks/results/speed_proof.txt.
 import argparse
 import os
 import resource
+import tracemalloc
 from pathlib import Path
 from time import process_time
 
@@ -19,6 +20,7 @@ for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_digits
 
+from tamis.panel import best_panels
 from tamis.panel.forward import Choices
 from tamis.panel.proof.fits import fit_panels
 from tamis.panel.proof.problem import lay_out_fit
@@ -89,6 +91,15 @@ def measure(X, y, k, tolerance, seconds):
     return proof, used, everything
 
 
+def measure_memory(X, y, k):
+    """Largest memory of a search, X included, in multiples of X."""
+    tracemalloc.start()
+    best_panels(X, y, k, max_seconds=None)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return 1 + peak / X.nbytes
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     data = Path(os.environ.get("TAMIS_DATA", ROOT.parent / "shared" / "data"))
@@ -119,9 +130,13 @@ def main(arguments=None):
     lines.append("long fitting all panels of the size takes (extrapolated from a sample).")
     lines.append(f"One thread, CPU seconds; searches were stopped after {options.seconds:g} s.")
     lines.append(
+        f"Memory for the generated table: {measure_memory(*generate(), 5):.1f} times the table."
+    )
+    lines.append(
         "Largest memory of the whole run: "
         f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB."
     )
+    print(*lines[-5:], sep="\n")
     if not options.names:
         options.output.write_text("\n".join(lines) + "\n")
 
