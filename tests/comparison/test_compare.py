@@ -359,9 +359,19 @@ def test_without_a_finished_method_the_recommendation_says_why():
             getattr(nothing, name)
 
 
-def test_wrong_calls_name_columns_that_were_dropped():
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("visit", r"visit: no such feature: dropped visit \(dates\), seen \(dates\);"),
+        ("seen", r"seen: no such feature: dropped visit"),
+        ("ages", "ages: no such feature; did you mean age"),
+        ("dates", r"dates: no such feature(?!: dropped)"),
+        ("i", r"i: no such feature(?!: dropped)"),
+    ],
+)
+def test_wrong_calls_name_columns_that_were_dropped(name, message):
     X, y = make_frame()
-    X = X.assign(visit=[f"2024-01-{day % 28 + 1:02d}" for day in range(len(X))])
-    message = r"keep=visit: no such feature: dropped visit \(dates\)"
-    with pytest.warns(match="dropped visit"), pytest.raises(ValueError, match=message):
-        compare(X, y, **FAST, keep=["visit"])
+    dates = [f"2024-01-{day % 28 + 1:02d}" for day in range(len(X))]
+    X = X.assign(visit=dates, seen=dates[::-1])
+    with pytest.warns(match="dropped visit"), pytest.raises(ValueError, match=f"keep={message}"):
+        compare(X, y, **FAST, keep=[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 
@@ -212,7 +213,8 @@ def _require_known(option, names, known, notes):
         if name not in known:
             near = nearest(name, known)
             advice = f"; did you mean {' or '.join(near)}?{comma_advice(near)}" if near else "."
-            dropped = [note for note in notes if note.startswith("dropped ") and name in note]
+            listed_there = rf"dropped (.*(, | and ))?{re.escape(name)}( \(|, | and |:)"
+            dropped = [note for note in notes if re.match(listed_there, note)]
             advice = f": {dropped[0]}." if dropped else advice
             raise InputError(f"{option} {name}: no such feature{advice}")
 

@@ -95,7 +95,7 @@ def region_means(P: Matrix, region: NDArray, centers: NDArray) -> NDArray[np.flo
     if region.size and region.min() < 0:
         P, region = P[region >= 0], region[region >= 0]
     count = np.bincount(region, minlength=K)
-    # One one per column, so that nothing is sorted; rows are added in order.
+    # One entry per column, so that nothing is sorted; rows are added in order.
     columns = np.ones(region.size), region, np.arange(region.size + 1)
     members = sparse.csc_array(columns, shape=(K, region.size))
     sums = (members.tocsr() @ P).toarray() if is_sparse(P) else members @ P

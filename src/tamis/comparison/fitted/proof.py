@@ -31,7 +31,7 @@ _NODE, _ROW, _PAIR, _VALUE = 5e-4, 1.2e-6, 8e-10, 3e-9
 _TIME, _FEWEST = 0.7, 5
 # How many times as long it may take by the clock.
 _SLOWEST = 5.0
-# Panels that are kept, and those that are told; exchanged features that are named.
+# Numbers of panels that are kept and that are mentioned, and of exchanged features named.
 _LISTED, _TOLD, _NAMED = 10, 3, 3
 _SPREAD = 2.0  # units of deviance
 
