@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from tamis._base import is_real, steps, with_callbacks
+from tamis._base.threads import limit_threads
 from tamis.datumwise._fitted import FittedDatumWise
 from tamis.datumwise.calibrating import CalibratedPathMixin
 from tamis.datumwise.classifier import DatumWiseClassifier
@@ -219,7 +219,7 @@ mean_n_features_, mean_cost_, risk_, n_features_in_, feature_names_in_
 
         evaluations, path = [], None
         names = ["path", *(f"fold {f}" for f in range(len(validation.splits)))]
-        with threadpool_limits(1, user_api="blas"):  # folds on threads must not disturb each other
+        with limit_threads("blas"):  # folds on threads must not disturb each other
             folds = validation.walk(fit_fold, self.n_jobs)
             for name in steps(self, names, X=X, y=y):
                 if name == "path":

@@ -23,8 +23,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
+from tamis._base.threads import limit_threads
 from tamis.datumwise.budgets import budget_digits, draw_masks
 from tamis.datumwise.candidates import choose_candidates, find_scaling, standardize
 from tamis.datumwise.costs import mean_paid
@@ -195,9 +195,7 @@ def learn_linear_path(
     per cost weight, fewer if stopped early, and what each does with the rows, one after the other.
     """
     rng = check_random_state(random_state)
-    with threadpool_limits(
-        1, user_api="blas"
-    ):  # so that sums do not depend on the number of threads
+    with limit_threads("blas"):  # so that sums do not depend on the number of threads
         learner = _Learner(X, codes, process, n_candidates, fixed=order == "fixed")
         plan = [(0, t) for t in range(n_iterations)]
         for level in range(1, len(cost_weights)):

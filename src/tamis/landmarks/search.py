@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from tamis._base import steps, with_callbacks
+from tamis._base.threads import limit_threads
 from tamis.landmarks._fitted import FittedLandmarks, NearestLandmarks, find_nearest
 from tamis.landmarks._parameters import as_rows
 from tamis.landmarks._search_parameters import check_search, make_plan
@@ -211,7 +211,7 @@ class LandmarkSearchCV(ScoringMixin, FittedLandmarks):
             self._resume(outcomes, key)
         # Products and factorizations are small: threads inside them would only wait for each
         # other.
-        with threadpool_limits(1, user_api="blas"):
+        with limit_threads("blas"):
             try:
                 tasks = plan.tasks(outcomes)
                 results = plan.run(X, tasks, plan.scalings(X) if tasks else {})

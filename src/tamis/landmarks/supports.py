@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from tamis._array import Matrix
+from tamis._base.threads import limit_threads
 from tamis.landmarks.path import LandmarkSearchPath, SearchLevel, take_columns
 from tamis.landmarks.plan import SearchPlan
 from tamis.landmarks.scaling import fit_scaling, take_scaling
@@ -22,7 +22,7 @@ def search_supports(
     """
     used = np.unique(np.concatenate(supports))
     searches: dict[bytes, SearchLevel] = {}
-    with threadpool_limits(1, user_api="blas"):
+    with limit_threads("blas"):
         all_columns = take_columns(X, used)
         in_folds = plan.scalings(all_columns)
         names = {c.scaling for c in plan.configurations}

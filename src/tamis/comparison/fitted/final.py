@@ -7,10 +7,10 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse, stats
 from sklearn.feature_selection import f_classif
-from threadpoolctl import threadpool_limits
 
 from tamis import __version__
 from tamis._array import is_sparse
+from tamis._base.threads import limit_threads
 from tamis.comparison.attempts import attempt
 from tamis.comparison.choosing.results import calibrate
 from tamis.comparison.fitted.feature_centers import class_centers
@@ -289,7 +289,7 @@ def train_final(comparison, result):
     part = problem.train_part(np.arange(problem.n_rows), problem.codes, settings.seed)
     # All levels, as in the folds: a level may depend on the others of its path. One thread, as
     # there, so that sums are identical; and threads only delay products of few rows.
-    with threadpool_limits(1, user_api="blas"):
+    with limit_threads("blas"):
         return result.method.train(part, list(result.levels))
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from tamis._array import is_sparse
+from tamis._base.threads import limit_threads
 from tamis.comparison.choosing.decisions import decide_rows
 from tamis.comparison.choosing.results import calibrate
 from tamis.comparison.choosing.spread import ScoredRows
@@ -95,7 +95,7 @@ def measure_again(
         if fold.repeat > 0:
             continue
         generator = make_generator(settings.seed, "assay errors", fold.number)
-        with threadpool_limits(1):
+        with limit_threads():
             part = problem.train_part(fold.train, problem.codes, fold.seed)
             if part.known.size < 2:
                 clean[fold.test, part.known] = noisy[:, fold.test, part.known] = 1.0

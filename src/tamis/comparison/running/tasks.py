@@ -15,8 +15,8 @@ from uuid import uuid4
 import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
-from threadpoolctl import threadpool_limits
 
+from tamis._base.threads import limit_threads
 from tamis.comparison.methods.baselines import find_method
 from tamis.paths.folds import Fold
 from tamis.paths.seeds import make_generator
@@ -136,7 +136,7 @@ def compute_together(problem, tasks, seed, parts=None):
     start = time.perf_counter()
     methods = [find_method(task.method) for task in tasks]
     # One thread, whatever the number of workers, so that sums are identical.
-    with threadpool_limits(1), warnings.catch_warnings():
+    with limit_threads(), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         part = (parts or Parts(0)).prepare(problem, tasks[0], seed)
         trained = [None for _ in methods]
