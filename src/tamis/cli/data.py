@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from tamis import __version__
 from tamis.cli.printing import STANDARD_INPUT, say
 from tamis.comparison.fitted.promises import check_promises
 from tamis.comparison.options import Options
+from tamis.comparison.running.checkpoints import refuse_other_versions
 from tamis.comparison.settings import find_methods
 from tamis.comparison.stream_decision import Decision, decide
 from tamis.comparison.streaming.streamed import Streamed, open_stream
@@ -97,9 +99,18 @@ def find_words(folder, data=None):
     """The options of the `tamis fit` that made a folder, with the path of its data.
 
     `data`: where the data are now; None: where they were. Returns `words`: InputError is raised if
-    the data are not there.
+    the data are not there, or the run is of another version of tamis.
     """
     words = folder.read_json("run.json")
+    if not isinstance(words, dict):
+        raise InputError(f"{folder.path / 'run.json'} is damaged; repeat tamis fit.")
+    version = words.get("tamis_version", "another version of tamis")
+    if version != __version__:
+        raise InputError(
+            f"{folder.path} was made by {version}, and this is {__version__}, which can use its "
+            "model, but not repeat its comparison; repeat tamis fit first."
+        )
+    refuse_other_versions(folder.checkpoints)
     if data is not None:
         words["data"] = data
     elif words["data"] == STANDARD_INPUT:

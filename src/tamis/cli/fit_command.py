@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from tamis import __version__
 from tamis.cli.data import EMBEDDED, load
 from tamis.cli.printing import STANDARD_INPUT, print_lines, say
 from tamis.cli.progress import Progress, ProofProgressLine, reading, tell_estimate
@@ -82,6 +83,7 @@ class _Reporter(Callback):
                 self.folder.clear()
             words = {name: value for name, value in self.words.items() if name != "command"}
             words["compared"] = start.plan.settings.methods
+            words["tamis_version"] = __version__
             self.folder.write_json("run.json", json.loads(json.dumps(words, default=str)))
             if self.decision is not None:
                 self.folder.record(self.decision)

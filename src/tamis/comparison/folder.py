@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tamis import __version__
 from tamis.models.files import guarded, refuse_broken_link, write_atomically
 from tamis.models.privacy import privacy_sentences
 from tamis.tables.errors import Failure, InputError, nearest
@@ -61,16 +62,18 @@ class RunFolder:
     def record(self, decision):
         """Record whether the table is streamed, and why."""
         self.checkpoints.mkdir(parents=True, exist_ok=True)
-        self.write_json(_DECISION, decision.as_dict())
+        self.write_json(_DECISION, decision.as_dict() | {"tamis_version": __version__})
 
     @property
     def recorded(self):
-        """The decision to stream that an earlier run recorded; None if there was none."""
+        """The decision to stream that an earlier run of this version recorded, or None."""
         if not (self.path / _DECISION).exists():
             return None
         from tamis.comparison.stream_decision import Decision  # loads the readers of tables
 
         known = self.read_json(_DECISION)
+        if isinstance(known, dict) and known.pop("tamis_version", None) != __version__:
+            return None  # the run starts anew
         try:
             return Decision(**known).as_dict()
         except TypeError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tamis import __version__
-from tamis.comparison.running.store import ManifestMismatch, Store
+from tamis.comparison.running.store import ManifestMismatch, Store, other_versions
 from tamis.tables.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tamis.comparison.problem.problem import Problem
     from tamis.comparison.settings import Settings
 
-__all__ = ["open_store", "store_of", "versions"]
+__all__ = ["open_store", "refuse_other_versions", "store_of", "versions"]
 
 # 2 since linear and kernel panels are methods of their own.
 _FORMAT = 2
@@ -38,7 +38,7 @@ def open_store(
     """Open the checkpoints of a comparison.
 
     `force`: whether checkpoints of a different comparison are discarded; `only_finished`: whether
-    they will only be read: none is discarded, of whichever format; `callbacks`: told of damaged
+    they will only be read: none is discarded, of whichever version; `callbacks`: told of damaged
     and discarded checkpoints. Returns `store`: InputError is raised if the folder holds those of a
     different comparison.
     """
@@ -48,7 +48,7 @@ def open_store(
             callback.on_message(message)
 
     if only_finished:
-        _require_format(folder)
+        refuse_other_versions(folder)
     words = options.words | {"folds": settings.n_folds, "repeats": settings.n_repeats}
     manifest = {
         "format": _FORMAT,
@@ -73,15 +73,16 @@ def store_of(
         ) from error
 
 
-def _require_format(folder):
+def refuse_other_versions(folder: str | PathLike) -> None:
+    """Raise InputError if a folder holds checkpoints of other versions."""
     try:
         known = json.loads((Path(folder) / "manifest.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return
-    if isinstance(known, dict) and known.get("format") != _FORMAT:
+    wanted = {"format": _FORMAT, "versions": versions()}
+    if isinstance(known, dict) and (told := other_versions(known, wanted)):
         raise InputError(
-            f"{folder} holds checkpoints of another version of tamis, which cannot be used; "
-            "repeat tamis fit."
+            f"{folder} holds checkpoints of {told}, which cannot be used; repeat tamis fit first."
         )
 
 

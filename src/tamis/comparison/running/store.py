@@ -18,7 +18,7 @@ import numpy as np
 
 from tamis.models.files import write_atomically
 
-__all__ = ["ManifestMismatch", "Store"]
+__all__ = ["ManifestMismatch", "Store", "other_versions"]
 
 # No write takes this many seconds: an older temporary file is from a killed process.
 _OLD = 3600.0
@@ -38,9 +38,10 @@ class Store:
     """Checkpoints in a folder.
 
     `folder`: created if it does not exist. `manifest`: what the checkpoints belong to: plain JSON.
-    `force`: whether checkpoints of another manifest are discarded. Those of another "format" of
-    the manifest always are, with a message. `tell`: called with messages for the user about
-    damaged checkpoints. `was_cleared`: whether there were such checkpoints.
+    `force`: whether checkpoints of another manifest are discarded. Those of the same work by
+    another version always are, with a message. `tell`: called with messages for the user about
+    damaged and discarded checkpoints. `was_cleared`: whether there were checkpoints of another
+    manifest.
     """
 
     def __init__(self, folder, manifest, force=False, tell=None):
@@ -57,13 +58,13 @@ class Store:
         else:
             differs = "" if known is None else differences(known, manifest)
         if differs:
-            is_old = known is not None and known.get("format") != manifest.get("format")
-            if not (force or is_old):
+            versions = None if known is None else other_versions(known, manifest)
+            if not force and (versions is None or not _is_same_work(known, manifest)):
                 raise ManifestMismatch(differs)
-            if is_old and not force:
+            if not force:
                 self._say(
-                    f"{self.folder} holds checkpoints of another version of tamis, which cannot "
-                    "be used: everything is computed again"
+                    f"{self.folder} holds checkpoints of {versions}, which cannot be used: "
+                    "everything is computed again"
                 )
             self.clear()
             self.was_cleared = True
@@ -170,6 +171,27 @@ def digest(arrays):
         hasher.update(f"{name} {array.dtype.str} {np.shape(arrays[name])}".encode())
         hasher.update(array.data)
     return np.frombuffer(hasher.digest(), dtype=np.uint8)
+
+
+def other_versions(known, wanted):
+    """Words for the versions of a manifest that are not those of another; None if all are."""
+    before, now = ({"versions": one.get("versions")} for one in (known, wanted))
+    if before != now:
+        return f"other versions ({differences(before, now)})"
+    return None if known.get("format") == wanted.get("format") else "another version of tamis"
+
+
+def _is_same_work(known, wanted):
+    """Whether two manifests differ in nothing but versions, and options that one does not know."""
+    if known.get("format") != wanted.get("format"):
+        return True  # nothing can be said about manifests of another layout
+    before, now = known.get("options"), wanted.get("options")
+    if not (isinstance(before, dict) and isinstance(now, dict)):
+        return False
+    shared = before.keys() & now.keys()
+    return known.get("data") == wanted.get("data") and all(
+        before[name] == now[name] for name in shared
+    )
 
 
 def differences(known, wanted):

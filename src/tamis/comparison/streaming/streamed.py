@@ -226,9 +226,10 @@ def open_stream(
     assert decision.sample_rows is not None
     store = None
     if folder is not None:
-        given = {**reading, "max_size": None, "sample_rows": decision.sample_rows}
+        given = {**reading, "max_size": None}
         given |= {name: getattr(options, name) for name in ("vectorizer", "ngrams", "seed")}
         manifest = {"data": digest_file(source.path), "options": given, "versions": versions()}
+        manifest["sample_rows"] = decision.sample_rows
         store = store_of(folder, manifest, force, tell)
     passes = SavedPasses(store, tell)
     header = read_header(reader, reading)
