@@ -1,5 +1,9 @@
 """Simulations in blocks of repetitions, and how their violations are judged.
 
+The number of repetitions is fixed beforehand, and no run stops because it passes. With 10,250, a
+guarantee that is broken in exactly 5 % of the cases passes with probability 0.99, although it must
+rule out 6 %: ``(2 z)^2 0.05 0.95 / 0.01^2`` with z = 2.326.
+
 A block has a seed of its own, derived from the name of the simulation and the number of the block.
 So results depend neither on the number of processes nor on interruptions.
 """
@@ -12,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import beta, norm
 
-ROOM = 0.01  # of the upper limit of a violation rate above the nominal rate
+SLACK = 0.01  # of the upper limit of a violation rate above the nominal rate
 LEVEL = 0.99
-PASS, FAILS, OPEN = "pass", "**FAILS**", "not decided"
+PASS, FAILS, NOT_SHOWN, OPEN = "pass", "**FAILS**", "**NOT SHOWN**", "not finished"
 AS_IT_MUST, DOES_NOT = "fails, as it must", "**DOES NOT FAIL**"
 
 
@@ -31,12 +35,15 @@ class Measure:
         Whether the procedure breaks a condition of the promise, so that it must fail.
     is_mean : bool
         Whether a repetition gives a share or a number; otherwise it gives 0 or 1.
+    slack : float
+        How far above `nominal` the upper limit may be.
     """
 
     procedure: str
     nominal: float
     is_control: bool = False
     is_mean: bool = False
+    slack: float = SLACK
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,7 @@ class Simulation:
     design: str
     measures: tuple[Measure, ...]
     run: Callable
-    repetitions: int = 6000
+    repetitions: int = 10_250
     block: int = 250
 
     def blocks(self, repetitions=None):
@@ -111,14 +118,16 @@ class Finding:
     def verdict(self):
         if self.measure.is_control:
             return AS_IT_MUST if self.low > self.measure.nominal else DOES_NOT
-        if self.high <= self.measure.nominal + ROOM:
-            return PASS
-        return FAILS if self.low > self.measure.nominal else OPEN
+        if self.low > self.measure.nominal:
+            return FAILS
+        if self.n < self.simulation.repetitions:
+            return OPEN
+        return PASS if self.high <= self.measure.nominal + self.measure.slack else NOT_SHOWN
 
     @property
     def is_wrong(self):
-        """Whether a guarantee fails, or a control does not."""
-        return self.verdict in (FAILS, DOES_NOT)
+        """Whether a guarantee fails or is not shown, or a control does not fail."""
+        return self.verdict in (FAILS, NOT_SHOWN, DOES_NOT)
 
 
 def judge(simulation, blocks):

@@ -240,7 +240,7 @@ SIMULATIONS = (
         f"15 and 25 rows; 160 noise features: {MIXED}; 3 signals",
         (STABLE,),
         each(repeat_stable("l2")),
-        1000,
+        2000,
         50,
     ),
     Simulation(
@@ -248,7 +248,7 @@ SIMULATIONS = (
         f"medians; 15 and 25 rows; 160 noise features: {MIXED}; 3 signals",
         (STABLE,),
         each(repeat_stable("l1")),
-        1000,
+        2000,
         50,
     ),
     Simulation(
@@ -267,7 +267,7 @@ SIMULATIONS = (
         "20 patients with 1 to 9 rows; 200 noise features",
         (STABLE, replace(STABLE, procedure="`StableSelector`, groups withheld", is_control=True)),
         each(repeat_stable_groups),
-        1000,
+        2000,
         50,
     ),
     Simulation(
@@ -288,7 +288,7 @@ SIMULATIONS = (
             ),
         ),
         each(repeat_after_looking),
-        2000,
+        12_000,
         50,
     ),
     Simulation(

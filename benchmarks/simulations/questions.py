@@ -180,16 +180,12 @@ SIMULATIONS = (
         f"{FAMILY}, 200 rows",
         (WHOLE,),
         each(repeat_datum_wise(True)),
-        2000,
-        50,
     ),
     Simulation(
         "datum-wise, questions",
         "4 members, all of which pass, 200 rows",
         (replace(WHOLE, procedure="`DatumWisePath.calibrate`, interval of the questions"),),
         each(repeat_questions),
-        1000,
-        50,
     ),
     Simulation(
         "datum-wise, trained rows",
