@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from tamis._base import Explanation, encode_labels
+from tamis._base import Explanation, count_classes, encode_labels
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,19 @@ def test_classes_and_codes_are_those_of_unique(y):
     assert_array_equal(classes, expected)
     assert classes.dtype == expected.dtype
     assert_array_equal(codes, inverse)
+
+
+@pytest.mark.parametrize(
+    ("present", "dtype"), [([0, 1], np.int64), ([-3, 0, 4], np.int16), ([250, 255], np.uint8)]
+)
+def test_many_labels_of_few_classes_are_those_of_unique(present, dtype):
+    y = np.random.default_rng(0).choice(np.array(present, dtype), 9000)
+    classes, codes = encode_labels(y)
+    expected, inverse, count = np.unique(y, return_inverse=True, return_counts=True)
+    assert_array_equal(classes, expected)
+    assert classes.dtype == expected.dtype
+    assert_array_equal(codes, inverse)
+    assert_array_equal(count_classes(codes, len(present) + 1), [*count, 0])
 
 
 def test_codes_are_the_labels_themselves_when_they_count_from_zero():

@@ -149,6 +149,46 @@ def test_counts_with_too_many_other_values_are_summed(monkeypatch):
     assert_same_moments(summarise(X, y, 2), summarise(X.toarray(), y, 2))
 
 
+def rows_of_any_length(index_type):
+    # The first row is longer than a block of the kernel, others are empty.
+    rng = np.random.default_rng(0)
+    lengths = np.concatenate([[70_000], rng.choice([0, 0, 1, 2, 31, 32, 33, 100], 3000), [0, 0]])
+    indices = [np.sort(rng.choice(80_000, n, replace=False)) for n in lengths]
+    indptr = np.concatenate([[0], np.cumsum(lengths)])
+    values = 1.0 + (rng.random(indptr[-1]) < 0.05)
+    X = sparse.csr_array((values, np.concatenate(indices), indptr), shape=(lengths.size, 80_000))
+    X.indices, X.indptr = X.indices.astype(index_type), X.indptr.astype(index_type)
+    return X, rng.integers(0, 3, lengths.size)
+
+
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+def test_counts_of_blocks_are_those_of_rows(index_type, monkeypatch):
+    X, y = rows_of_any_length(index_type)
+    monkeypatch.setattr(usual_counts, "WORTH_COMPILING", 0)
+    compiled = usual_counts.count_usual_values(X, y, 3)
+    monkeypatch.setattr(usual_counts, "WORTH_COMPILING", 10**9)
+    plain = usual_counts.count_usual_values(X, y, 3)
+    assert compiled.canonical
+    assert plain.canonical
+    for name in ("count", "where", "what"):
+        assert_array_equal(getattr(compiled, name), getattr(plain, name))
+    place = X.indices.astype(np.int64) * 3 + np.repeat(y, np.diff(X.indptr))
+    assert_array_equal(compiled.count.ravel(), np.bincount(place, minlength=240_000))
+
+
+# The ends of a block of 2**15 values are inside the first row, the last place is in the last row.
+@pytest.mark.parametrize("place", [1, 2**15 - 1, 2**15, 2**15 + 1, -1])
+@pytest.mark.parametrize("repeats", [False, True])
+def test_one_pair_of_indices_out_of_order_is_noticed(place, repeats, monkeypatch):
+    X, y = rows_of_any_length(np.int32)
+    last = np.flatnonzero(np.diff(X.indptr) > 1)[-1]
+    place = int(X.indptr[last + 1]) - 1 if place < 0 else place
+    pair = X.indices[place - 1 : place + 1]
+    pair[:] = pair[[0, 0]] if repeats else pair[::-1]
+    monkeypatch.setattr(usual_counts, "WORTH_COMPILING", 0)
+    assert not usual_counts.count_usual_values(X, y, 3).canonical
+
+
 def test_counters_that_overflow_a_byte_carry():
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 3000)

@@ -25,6 +25,8 @@ __all__ = [
 
 #: The largest integer up to which floating-point numbers are exact.
 LARGEST_INTEGER = 2**53
+# Labels that are counted one after the other, with vector instructions.
+_FEW_LABELS = 8
 
 
 def large_columns(values: NDArray) -> NDArray[np.intp]:
@@ -308,6 +310,8 @@ def encode_labels(y, classes=None, advice=""):
 def _count(y, low, size):
     """How often each of the integers low, low + 1, ... occurs in y."""
     y = y.astype(np.int64, copy=False)
+    if size <= min(_FEW_LABELS, y.size >> 10):
+        return np.array([np.count_nonzero(y == low + k) for k in range(size)])
     return np.bincount(y - low if low else y, minlength=size)
 
 

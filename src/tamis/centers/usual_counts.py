@@ -1,9 +1,12 @@
 """Sparse counts: most stored values are the same number, so count them.
 
 Counters of one byte need a sixteenth of the memory of two float sums, so more of them stay in the
-cache, and memory access takes most of the time. A counter that overflows carries into a larger
-one.
-Values that differ from the usual one are listed; callers correct the counts for them.
+cache. A counter that overflows carries into a larger one. Values that differ from the usual one
+are listed; callers correct the counts for them.
+
+Rows have a dozen values and lengths that no processor can predict, so a loop over rows that loops
+over values waits at the end of every row, for as long as counting takes. The kernel first writes
+the class of each value of a block next to it, then counts without looking at rows.
 """
 
 from __future__ import annotations
@@ -18,6 +21,10 @@ from tamis._compile import WORTH_COMPILING, compiled
 
 # Sums of squares of whole numbers up to this are exact for eight thousand rows and more.
 _LARGEST = 2**20
+# Values that are counted together: the lists about them stay in the cache, and fit 16 bits.
+_VALUES = 1 << 15
+# The class of a row is written this often at once, more than most rows have values.
+_LANES = 32
 
 
 @dataclass
@@ -34,16 +41,13 @@ class UsualCounts:
     def sums(self) -> tuple[NDArray, NDArray]:
         """Sums of x and of x squared, each of shape (n_classes, n_features)."""
         usual, what = self.usual, self.what
-        excess = [what - usual, what * what - usual * usual]
-        sums, squares = (
-            np.bincount(self.where, part, self.count.size).reshape(self.count.shape).T
-            for part in excess
-        )
-        count = self.count.T
-        return (
-            np.ascontiguousarray(sums + usual * count),
-            np.ascontiguousarray(squares + usual * usual * count),
-        )
+        where = self.where.astype(np.intp)  # once, not in each `bincount`
+        sums, squares = np.empty((2, *self.count.T.shape))
+        for total, one, value in ((sums, usual, what), (squares, usual * usual, what * what)):
+            np.multiply(self.count.T, one, out=total)
+            excess = np.bincount(where, value - one, self.count.size)
+            total += excess.reshape(self.count.shape).T
+        return sums, squares
 
 
 def count_usual_values(X: Matrix, codes: NDArray, n_classes: int) -> UsualCounts | None:
@@ -84,9 +88,8 @@ def _count_few(X, codes, n_classes, usual, room):
     row = np.repeat(np.arange(size.size), size)
     place = X.indices * np.int64(n_classes) + codes[row]
     unusual = X.data != usual
-    seen = np.concatenate([[0], np.cumsum(unusual)])[X.indptr[:-1]]
-    if np.any(seen + size >= room) or not _sum_exactly(X.data[unusual]):
-        return None  # too many unusual values
+    if np.count_nonzero(unusual) > room or not _sum_exactly(X.data[unusual]):
+        return None
     count = np.bincount(place, minlength=X.shape[1] * n_classes).astype(np.uint32)
     canonical = bool(np.all((np.diff(X.indices) > 0) | (np.diff(row) > 0)))
     return UsualCounts(
@@ -107,30 +110,54 @@ def unsigned(indices: NDArray) -> NDArray:
 
 @compiled
 def _csr_counts(data, indices, indptr, codes, usual, low, high, where, what):
-    # low counts modulo 256, high the overflows. Every value is noted as if it were unusual; the
-    # next one replaces it unless it is. That costs less than a branch that is hard to predict.
-    n_classes = np.uint32(low.shape[1])
+    # low counts modulo 256, high the overflows.
+    n_rows, n_classes = indptr.size - 1, np.uint32(low.shape[1])
     low, high = low.reshape(-1), high.reshape(-1)
-    n_unusual = np.uint64(0)
-    canonical = True
-    p = np.uint64(indptr[0])
-    for i in range(indptr.size - 1):
-        c = np.uint32(codes[np.uint64(i)])
-        end = np.uint64(indptr[np.uint64(i + 1)])
-        if n_unusual + (end - p) >= np.uint64(where.size):
+    owner = np.empty(_VALUES + _LANES, np.uint8)
+    place = np.empty(_VALUES, np.uint32)
+    position = np.empty(_VALUES, np.uint16)
+    begin, stop = np.int64(indptr[0]), np.int64(indptr[n_rows])
+    n_unusual, i = 0, 0
+    # Indices ascend in all rows if they descend only between rows.
+    descents, descents_of_rows = 0, 0
+    for first in range(begin, stop, _VALUES):
+        last = min(first + _VALUES, stop)
+        while i < n_rows:
+            row, end = np.int64(indptr[np.uint64(i)]), np.int64(indptr[np.uint64(i + 1)])
+            c = np.uint8(codes[np.uint64(i)])
+            t = max(row, first) - first
+            while t < min(end, last) - first:  # the next row overwrites what is too much
+                for s in range(_LANES):
+                    owner[np.uint64(t + s)] = c
+                t += _LANES
+            # No branch here either.
+            begins = (row >= first) & (row < last) & (row < end) & (row > begin)
+            j = np.uint64(begins * row)
+            descents_of_rows += begins & (indices[j] <= indices[j - np.uint64(begins)])
+            if end > last:
+                break  # the row continues in the next block
+            i += 1
+        size, base = last - first, np.uint64(first)
+        for t in range(size):
+            p, o = base + np.uint64(t), np.uint32(owner[np.uint64(t)])
+            place[np.uint64(t)] = np.uint32(indices[p]) * n_classes + o
+        for p in range(max(first, begin + 1), last):
+            descents += indices[np.uint64(p)] <= indices[np.uint64(p - 1)]
+        n_new = 0
+        for t in range(size):  # the next value takes the place of a usual one
+            position[np.uint64(n_new)] = t
+            n_new += data[base + np.uint64(t)] != usual
+        if n_unusual + n_new > where.size:
             return -1, False  # too many unusual values
-        previous = np.int64(-1)
-        while p < end:
-            j = indices[p]
-            canonical &= np.int64(j) > previous
-            previous = np.int64(j)
-            a = np.uint64(np.uint32(j) * n_classes + c)
+        for t in range(n_new):
+            at, new = np.uint64(position[np.uint64(t)]), np.uint64(n_unusual + t)
+            where[new] = place[at]
+            what[new] = data[base + at]
+        n_unusual += n_new
+        for t in range(size):
+            a = np.uint64(place[np.uint64(t)])
             reached = np.uint8(low[a] + np.uint8(1))
             low[a] = reached
             if reached == 0:
                 high[a] += np.uint32(1)
-            where[n_unusual] = np.uint32(a)
-            what[n_unusual] = data[p]
-            n_unusual += np.uint64(data[p] != usual)
-            p += np.uint64(1)
-    return np.int64(n_unusual), canonical
+    return n_unusual, descents == descents_of_rows
