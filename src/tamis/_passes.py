@@ -11,11 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
-__all__ = ["NO_ROWS", "LocalChunks", "Passes", "merge_in_tree"]
+from numpy.typing import NDArray
+
+__all__ = ["NO_ROWS", "LocalChunks", "Passes", "Remember", "merge_in_tree"]
 
 NO_ROWS = "There are no rows: give at least one chunk that has some."
 
 _T = TypeVar("_T")
+#: Makes a pass, which gives named arrays; or finds what it gave when it was made before.
+Remember = Callable[[Callable[[], dict[str, NDArray]]], dict[str, NDArray]]
 
 
 class Passes(Protocol):
@@ -28,6 +32,10 @@ class Passes(Protocol):
 
     def run(self, task: Callable[..., _T], merge: Callable[[_T, _T], _T]) -> _T | None:
         """Call the task with number, X, y and weights of each chunk, and merge the results."""
+
+    def remember(self, make: Callable[[], dict[str, NDArray]]) -> dict[str, NDArray]:
+        """What `make` finds in one pass, or what it found before the run was interrupted."""
+        return make()
 
 
 def merge_in_tree(summaries: Iterable[_T], merge: Callable[[_T, _T], _T]) -> _T | None:
@@ -56,14 +64,15 @@ def merge_in_tree(summaries: Iterable[_T], merge: Callable[[_T, _T], _T]) -> _T 
     return merged
 
 
-class LocalChunks:
+class LocalChunks(Passes):
     """Chunks that are read one after the other; those without rows are skipped.
 
     `chunks`: of tuples (X, y) or (X, y, sample_weight); a callable returns such an iterable.
-    `is_read_again`: whether an iterator that can be read only once is an error.
+    `is_read_again`: whether an iterator that can be read only once is an error. `remember`: see
+    `Passes`.
     """
 
-    def __init__(self, chunks: Any, is_read_again: bool) -> None:
+    def __init__(self, chunks: Any, is_read_again: bool, remember: Remember | None = None) -> None:
         if not callable(chunks) and not isinstance(chunks, Iterable):
             raise ValueError(
                 "chunks must be a list of tuples (X, y), an iterable of them, or a function that "
@@ -76,6 +85,11 @@ class LocalChunks:
             )
         self.chunks = chunks
         self.feature_names = getattr(chunks, "feature_names", None)
+        self._remember = remember
+
+    def remember(self, make: Callable[[], dict[str, NDArray]]) -> dict[str, NDArray]:
+        """See `Passes`."""
+        return make() if self._remember is None else self._remember(make)
 
     def run(self, task: Callable[..., _T], merge: Callable[[_T, _T], _T]) -> _T | None:
         """See `Passes`."""

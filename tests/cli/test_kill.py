@@ -120,3 +120,66 @@ def test_no_worker_outlives_a_killed_command(words, tmp_path):
     kill(process)
     assert wait_for(lambda: not processes_with(mark), seconds=5), processes_with(mark)
     assert 0 < units_in(run) < N_UNITS
+
+
+# Streamed runs.
+
+
+@pytest.fixture(scope="module")
+def streaming_words(tmp_path_factory):
+    """A call whose passes over the file take a good tenth of a second each."""
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path_factory.mktemp("killed-stream") / "t.parquet"
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300_000)
+    X = {f"x{j}": rng.normal(size=y.size) + 0.5 * y * (j < 5) for j in range(20)}
+    X["x0"][rng.random(y.size) < 0.1] = np.nan
+    parquet.write_table(pa.table({**X, "y": y}), path, row_group_size=50_000)
+    words = ["fit", path, "--target", "y", "--stream", "on", "--max-size", "100KB"]
+    return [*words, "--folds", "2", "--repeats", "1", "--n-jobs", "1", "--no-report"]
+
+
+PASS = ("reading", "finding", "training", "scoring")
+
+
+def passes_of(lines):
+    """Messages about passes over a file, each at its beginning."""
+    lines = [line.strip().removeprefix("tamis: ") for line in lines]
+    return [line for line in lines if line.startswith(PASS) and "so far" not in line]
+
+
+def run_for_some_passes(words, begun, n_new, delay):
+    """Kill the command a moment after it begins its n-th new pass: its passes and exit code."""
+    process, lines = start(*words), []
+    for line in process.stderr:
+        lines.append(line)
+        new = set(passes_of(lines)) - set(begun)
+        if len(new) == n_new and passes_of([line]):
+            time.sleep(delay)
+            process.kill()
+    process.stdout.read()
+    kill(process)
+    return passes_of(lines), process.returncode
+
+
+@needs_signals
+@pytest.mark.parametrize("method", ["medians", "panel"])
+def test_a_killed_stream_loses_at_most_the_pass_that_it_was_in(streaming_words, method, tmp_path):
+    words = [*streaming_words, "--methods", f"{method},most-frequent", "-o"]
+    code, out, err = call(*words, tmp_path / "whole")
+    assert code == 0 and "final model: streamed: all 300,000 rows" in out, err
+    rng, last, begun, codes = np.random.default_rng(0), [], [], []
+    while 0 not in codes:
+        when = int(rng.integers(2, 5)), rng.uniform(0, 0.15)
+        passes, code = run_for_some_passes([*words, tmp_path / "killed"], begun, *when)
+        # Of all that was begun before, only the pass that was killed is begun again.
+        assert set(passes) & set(begun) <= set(last), (passes, begun)
+        begun, last, codes = [*begun, *passes], passes[-1:], [*codes, code]
+        assert len(codes) < 30
+    assert set(codes) == {0, -signal.SIGKILL} and len(codes) > 2
+    assert set(begun) == set(passes_of(err.splitlines()))
+    ended = [outcome(tmp_path / name) for name in ("killed", "whole")]
+    for found in ended:  # memory that was free
+        del found["metrics"]["streaming"]["available_bytes"]
+    assert ended[0] == ended[1]

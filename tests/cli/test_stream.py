@@ -28,6 +28,7 @@ def test_a_streamed_run_says_and_records_it_and_resumes(data, tamis, tmp_path):
     assert code == 0, err
     assert "data.csv is streamed: in memory, the table would take about 0.1 MB" in err
     assert "methods are compared on a random sample of" in err
+    assert err.index("checkpoints take at most about") < err.index("reading the labels")
     assert "final model: streamed: all 1,500 rows" in out
     said = " ".join(out.split())
     assert "rows outside the sample, the model trained on the sample has a balanced" in said

@@ -1,6 +1,7 @@
 """Streamed tables: everything that all rows decide equals what it would be in memory."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ pytest.importorskip("pyarrow")
 from tamis.comparison.comparing import compare_table
 from tamis.comparison.fitted.final import fit_final
 from tamis.comparison.options import Options
-from tamis.comparison.stream_decision import Decision, decide
+from tamis.comparison.stream_decision import Decision, decide, require_disk
 from tamis.comparison.streaming.streamed import open_stream
 from tamis.models.saving import save_model
 from tamis.panel.forward import dense_columns
@@ -261,29 +262,59 @@ class Killed(BaseException):
     """The process is killed."""
 
 
-@pytest.mark.parametrize("method", ["medians", "panel"])
-def test_a_killed_run_resumes_without_repeating_passes(data, method, tmp_path):
-    options = make_options(method)
-    expected = stream(data, READING, options, tmp_path / "undisturbed")
-    save_model(expected.table_model(expected.choice), tmp_path / "expected.json")
-    said = []
-    for stop in ("a sample", "all columns", "scoring", "replaces", "training", None):
+@pytest.fixture
+def starts(monkeypatch):
+    """Receives the columns of each pass over the rows of a file."""
+    found, read = [], row_stream.read_rows
 
-        def tell(message, stop=stop):
-            if stop is not None and stop in message:
-                raise Killed
-            said.append(message)
+    def note(path, columns, *words, **options):
+        found.append(tuple(columns))
+        return read(path, columns, *words, **options)
 
+    monkeypatch.setattr(row_stream, "read_rows", note)
+    return found
+
+
+def resume_until_it_ends(data, options, folder):
+    """Kill a run at the beginning of each of its passes, and go on: model, metrics, messages."""
+    said = set()
+
+    def tell(message):
+        if message not in said:
+            said.add(message)
+            raise Killed
+
+    for _ in range(100):
         try:
-            comparison = stream(data, READING, options, tmp_path / "killed", tell)
+            comparison = stream(data, READING | {"groups": "patient"}, options, folder, tell)
             model = comparison.fitted(comparison.choice)[0]
+            return model, comparison.metrics["streaming"], said
         except Killed:
             continue
-    assert len(said) == len(set(said)) and len(said) >= 6
+    raise AssertionError("it never ends")
+
+
+@pytest.mark.parametrize("method", ["medians", "panel"])
+def test_a_run_killed_in_each_pass_repeats_no_other(data, method, tmp_path, starts, monkeypatch):
+    if method == "panel":  # no memory for the columns of all rows, so there are several passes
+        monkeypatch.setattr("tamis.comparison.streaming.streamed.available_memory", lambda: 0)
+    options = make_options(method)
+    reading = READING | {"groups": "patient"}
+    expected = stream(data, reading, options, tmp_path / "undisturbed")
+    save_model(expected.table_model(expected.choice), tmp_path / "expected.json")
+    told = expected.metrics["streaming"]
+    undisturbed = starts[:]
+    del starts[:]
+    model, again, said = resume_until_it_ends(data, options, tmp_path / "killed")
+    assert starts == undisturbed
+    # Besides these, the rows of the sample are read.
+    assert len(said) == len(starts) + 1 > 8
     save_model(model, tmp_path / "model.json")
     assert (tmp_path / "model.json").read_bytes() == (tmp_path / "expected.json").read_bytes()
-    one, other = (c.metrics["streaming"] for c in (expected, comparison))
-    assert one == other
+    assert again == told
+    kept = {path.name for path in (tmp_path / "killed").glob("*.npz")}
+    assert kept == {path.name for path in (tmp_path / "undisturbed").glob("*.npz")}
+    assert not any("pass" in name for name in kept)
 
 
 @pytest.mark.parametrize("rare", ["2.5", "2"], ids=["relative", "counts"])
@@ -376,6 +407,21 @@ def test_the_decision_compares_the_table_with_the_memory(data, monkeypatch):
         decided(1e12, "off", recorded=small.as_dict())
     with pytest.raises(InputError, match=r"does not fit in 0\.0 MB; more memory"):
         decided(100.0)
+
+
+def test_the_disk_that_checkpoints_take_is_said_beforehand(data, tmp_path, monkeypatch):
+    assert require_disk(decide(data, READING), tmp_path) is None
+    decision = decide(data, READING, "on", max_size=20_000)
+    said = require_disk(decision, tmp_path / "run" / "of" / "today")
+    assert said.startswith(f"checkpoints take at most about {decision.disk_bytes / 1e6:.1f} MB")
+    comparison = stream(data, READING, make_options("panel"), tmp_path, rows=decision.sample_rows)
+    comparison.fitted(comparison.choice)
+    written = sum(path.stat().st_size for path in tmp_path.rglob("*"))
+    assert 0 < written < decision.disk_bytes
+    free = SimpleNamespace(free=1e6)
+    monkeypatch.setattr("tamis.comparison.stream_decision.disk_usage", lambda path: free)
+    with pytest.raises(InputError, match=r"about \d\.\d MB of disk, and 1\.0 MB are free"):
+        require_disk(decision, tmp_path)
 
 
 @pytest.mark.parametrize(

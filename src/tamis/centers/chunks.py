@@ -8,7 +8,8 @@ merges two summaries.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -72,6 +73,22 @@ class _Found:
         if places.size == labels.size:
             return parts
         return [None if part is None else part.spread(places, labels.size) for part in parts]
+
+    @property
+    def state(self):
+        """Labels, weights and survey as arrays."""
+        assert self.survey is not None
+        whole, *numbers = astuple(self.survey)
+        numbers = np.array(numbers)
+        weights = np.array(astuple(self.weights), dtype=np.float64)
+        return {"labels": self.labels, "weights": weights, "whole": whole, "numbers": numbers}
+
+    @classmethod
+    def of(cls, state):
+        """What the arrays tell of chunks without names."""
+        survey = Survey(state["whole"], *state["numbers"].tolist())
+        weights = WeightSummary(*state["weights"].tolist())
+        return cls(0, survey.n_features, None, state["labels"], weights, survey, None)
 
     @property
     def weight(self):
@@ -175,9 +192,7 @@ def _train(estimator, passes, classes, max_bytes):
     estimator._check_parameters()
     # Groups and kept features concern the choice, which is made of the merged summaries.
     plain = clone(estimator).set_params(feature_groups=None, keep=None)
-    found = passes.run(_Look(plain, classes), _merge_found)
-    if found is None:
-        raise ValueError(NO_ROWS)
+    found = _first_pass(passes, _Look(plain, classes))
     unit = found.weights.require_precise().unit
     estimator.classes_, estimator.n_features_in_ = found.labels, found.n_features
     names = found.names if passes.feature_names is None else passes.feature_names
@@ -194,6 +209,21 @@ def _train(estimator, passes, classes, max_bytes):
         return estimator._train_moments(found.moments), found.moments.n_rows, unit
     model = _train_medians(estimator, plain, passes, found, max_bytes)
     return model, found.survey.n_rows, unit
+
+
+def _first_pass(passes, look):
+    """What the first pass finds; it is remembered if others follow."""
+    seen = []
+
+    def make():
+        found = passes.run(look, _merge_found)
+        if found is None:
+            raise ValueError(NO_ROWS)
+        seen.append(found)
+        return {} if found.survey is None else found.state
+
+    state = make() if look.estimator.metric == "l2" else passes.remember(make)
+    return seen[0] if seen else _Found.of(state)
 
 
 def _merge_found(one, other):
@@ -215,8 +245,9 @@ def _train_medians(estimator, plain, passes, found, max_bytes):
         search = MedianSearch(block, whole, bits)
         task = _Search(plain, found.labels, place, unit, search)
         while not search.is_found:
-            search.descend(passes.run(task, search.merge_counts))
-        parts.append(search.finish(passes.run(task, np.add)))
+            search.resume(passes.remember(partial(_descend, passes, task)))
+        sums = passes.remember(partial(_deviate, passes, task))["sums"]
+        parts.append(search.finish(sums))
     names = ("median", "common", "dispersion", "gain")
     columns = [np.concatenate([getattr(p, name) for p in parts], axis=-1) for name in names]
     medians = ClassMedians(parts[0].weight, *columns)
@@ -228,6 +259,15 @@ def _train_medians(estimator, plain, passes, found, max_bytes):
     model = scaled_model("l1", statistics, estimator.scaling, moments, log_prior[seen])
     model.groups = estimator._groups
     return model if seen.size == weight.size else spread_over(model, seen, log_prior)
+
+
+def _descend(passes, task):
+    task.search.descend(passes.run(task, task.search.merge_counts))
+    return task.search.state
+
+
+def _deviate(passes, task):
+    return {"sums": passes.run(task, np.add)}
 
 
 def _require_ordinary_size(medians):

@@ -122,6 +122,16 @@ class MedianSearch:
         return self.left == 0
 
     @property
+    def state(self) -> dict[str, NDArray]:
+        """What was found so far, as arrays, with which `resume` goes on."""
+        arrays = {name: v for name, v in vars(self).items() if isinstance(v, np.ndarray)}
+        return {**arrays, "left": np.array(self.left)}
+
+    def resume(self, state: dict[str, NDArray]) -> None:
+        """Go on from there."""
+        vars(self).update(state, left=int(state["left"]))
+
+    @property
     def _digit(self):
         return min(self.bits, self.left)
 

@@ -14,7 +14,7 @@ from tamis.comparison.fitted.promises import check_promises
 from tamis.comparison.options import Options
 from tamis.comparison.running.checkpoints import refuse_other_versions
 from tamis.comparison.settings import find_methods
-from tamis.comparison.stream_decision import Decision, decide
+from tamis.comparison.stream_decision import Decision, decide, require_disk
 from tamis.comparison.streaming.streamed import Streamed, open_stream
 from tamis.tables.columns.table import Columns, Table
 from tamis.tables.errors import InputError
@@ -184,6 +184,8 @@ def _read(words, descriptions, folder, force, tell):
         return read_for_command(words["data"], **options), decision, None
     place = None
     if folder is not None:
+        if recorded is None and (said := require_disk(decision, folder.path)):
+            tell(said)
         folder.record(decision)
         place = folder.checkpoints / "stream"
     table, streamed = open_stream(

@@ -6,6 +6,10 @@ its container. The sample then has as many rows as can be compared in a third of
 (the rest is for chunks of rows and what is found in them), but at most 100,000: more rows hardly
 change a choice, and take longer. A row counts 6.7 times its own size, and 32,000 bytes for its
 permuted labels (1,000 permutations and copies of them, in the tests of features).
+
+On the disk are checkpoints only, and no copy of the table: the sample, at most 5,000 bytes of
+predictions for each of its rows (12 methods at 25 levels, two classes, twice), hashes of 200,000
+rows, and what passes find of each column (64 numbers).
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from os import PathLike
+from pathlib import Path
+from shutil import disk_usage
 from typing import Any
 
 from tamis.tables.errors import InputError, NotEnoughMemory
@@ -20,13 +26,15 @@ from tamis.tables.formats.registry import open_reader
 from tamis.tables.formats.source import available_memory, readable, tell_size
 from tamis.tables.reading.row_stream import why_not
 
-__all__ = ["MODES", "Decision", "decide"]
+__all__ = ["MODES", "Decision", "decide", "require_disk"]
 
 MODES = ("auto", "on", "off")
 _PEAK = 6.7
 _PERMUTED_ROW = 32_000
 _SHARE = 1 / 3
 _MOST_ROWS, _FEWEST_ROWS = 100_000, 100
+# Bytes on the disk: predictions for a row of the sample, hashes of rows, numbers of each column.
+_PREDICTED_ROW, _HASHES, _FOUND = 5_000, 200_000 * 16, 64
 
 
 @dataclass(frozen=True)
@@ -44,6 +52,7 @@ class Decision:
     available_bytes: float | None = None
     sample_rows: int | None = None  # rows that the sample may have
     reason: str | None = None  # why the table cannot be streamed
+    disk_bytes: float | None = None  # of the checkpoints of a streamed table, about
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
@@ -130,4 +139,22 @@ def decide(
             f"sample of {_FEWEST_ROWS} rows does not fit in {tell_size(available)}{limit}; more "
             "memory is needed, or fewer columns (--drop)"
         )
-    return Decision(streams=True, sample_rows=int(n_rows), **about)
+    disk = n_rows * (size.row_bytes + _PREDICTED_ROW) + _HASHES + _FOUND * size.row_bytes
+    return Decision(streams=True, sample_rows=int(n_rows), disk_bytes=float(disk), **about)
+
+
+def require_disk(decision: Decision, folder: Path) -> str | None:
+    """Say what the checkpoints of a streamed table take; an error if there is no room for them.
+
+    `folder`: of the run; it may not exist. None if nothing was estimated.
+    """
+    if decision.disk_bytes is None:
+        return None
+    place = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    free, needed = disk_usage(place).free, tell_size(decision.disk_bytes)
+    if free < decision.disk_bytes:
+        raise InputError(
+            f"{folder}: the checkpoints take about {needed} of disk, and {tell_size(free)} are "
+            "free; make room, name another folder (-o), or use a smaller sample (--max-size)"
+        )
+    return f"checkpoints take at most about {needed} of disk, of {tell_size(free)} free"

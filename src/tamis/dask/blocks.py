@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tamis._passes import merge_in_tree
+from tamis._passes import Passes, merge_in_tree
 
 # Seconds between two looks at the workers of a cluster.
 _LOOK = 1.0
@@ -38,7 +38,7 @@ def rows_of(X: Any, name: str = "X") -> list:
     return list(X.to_delayed().ravel())
 
 
-class _Passes:
+class _Passes(Passes):
     """Passes over blocks: see `tamis._passes.Passes`."""
 
     feature_names: Sequence[str] | None = None  # frames have names of their own

@@ -119,7 +119,7 @@ class ChunkReader(ChunkTask):
 # The first pass, which those of the centers make.
 
 
-class _FirstPass:
+class _FirstPass(Passes):
     """Passes that also find the smallest hashes of the rows, in the first of them."""
 
     def __init__(self, passes, estimator):
@@ -292,7 +292,11 @@ class AllRows:
         factor = np.divide(weighed, self.sizes, out=np.zeros(n_classes), where=self.sizes > 0)
 
         def run(work):
-            return self.passes.run(_Work(self.read, columns, work), _add)
+            def make():
+                sums = self.passes.run(_Work(self.read, columns, work), _add)
+                return {str(at): np.asarray(part) for at, part in enumerate(sums)}
+
+            return tuple(part[()] for part in self.passes.remember(make).values())
 
         return fit_in_passes(run, near, setting.values, factor, weights @ values / weights.sum())
 

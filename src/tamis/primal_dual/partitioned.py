@@ -102,7 +102,7 @@ class _Composed:
 
 
 @dataclass(frozen=True)
-class _Prepared:
+class _Prepared(Passes):
     """Passes over what `prepare` makes of the blocks, made again in every pass."""
 
     passes: Passes

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from tamis._passes import merge_in_tree
+from tamis._passes import Passes, merge_in_tree
 from tamis.spark.columns import Features, find_features, position_of, read_column, require_frame
 
 # Neighbours that are merged at a time; a power of two.
@@ -55,7 +55,7 @@ class _Merge:
             return _Failure(str(error))
 
 
-class SparkRows:
+class SparkRows(Passes):
     """Passes over the rows of a Spark DataFrame: see `tamis._passes.Passes`."""
 
     def __init__(

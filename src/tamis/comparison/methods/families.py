@@ -15,6 +15,7 @@ import numpy as np
 from tamis._array import is_sparse, take_columns
 from tamis._base import decided, require_class_weights
 from tamis.centers import SparseCenterClassifier
+from tamis.centers.chunks import train_passes
 from tamis.centers.classifier import make_path
 from tamis.comparison.methods.center_arrays import read_fitted, write_fitted
 from tamis.comparison.methods.method import (
@@ -79,7 +80,8 @@ class Centers(RankingMethod, StreamingMethod):
         """Centers and gains of all rows, which give the features of every level anew."""
         classes, most = np.arange(trained.part.known.size), min(_COUNT_BYTES, whole.max_bytes)
         estimator = self._estimator(trained.part)
-        return write_fitted(estimator.fit_chunks(whole.chunks, classes, max_bytes=most))
+        train_passes(estimator, whole.passes, classes, most)
+        return write_fitted(estimator)
 
     def path_of(self, arrays, trained, level):
         """The path of these centers."""

@@ -7,7 +7,7 @@ sparsest to the fullest.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse, take_columns
 from tamis._base import softmax
+from tamis._passes import Passes
 from tamis.comparison.problem.problem import Part, Problem
 from tamis.paths.path import Path, Usage
 
@@ -164,12 +165,9 @@ class RankingMethod(Method):
 
 @dataclass(frozen=True)
 class WholeTable:
-    """All rows of a table, of which some have chosen a model.
+    """All rows of a table, of which some have chosen a model."""
 
-    `chunks`: starts a pass over tuples (X, codes, weights), with the columns of the part.
-    """
-
-    chunks: Callable[[], Iterator[tuple]]
+    passes: Passes  # over chunks (X, codes, weights), with the columns of the part
     n_rows: int
     class_weights: NDArray  # (n_classes,): sums of the weights of the rows; without, their number
     max_bytes: float  # memory for training, besides a chunk

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._base import require_class_weights
-from tamis._passes import LocalChunks
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.methods.method import (
     MANY_ROWS,
@@ -127,8 +126,7 @@ class PanelMethod(RankingMethod, PanelModels, StreamingMethod):
         """The head of the level on the same features; setting and temperature stay."""
         part, model = trained.part, trained.model(level)
         read = ChunkReader(SparseCenterClassifier(), np.arange(part.known.size), 1.0)
-        passes = LocalChunks(whole.chunks, is_read_again=True)
-        rows = AllRows(read, passes, whole.n_rows, whole.class_weights, whole.max_bytes)
+        rows = AllRows(read, whole.passes, whole.n_rows, whole.class_weights, whole.max_bytes)
         sample = part.X, part.codes, _weights(part)
         columns, setting = trained.columns_of(level), _setting(model)
         head = rows.fit_head(sample, columns, setting, part.class_weight, part.seed)

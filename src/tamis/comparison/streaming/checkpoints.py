@@ -9,6 +9,7 @@ from os import PathLike
 
 from numpy.typing import NDArray
 
+from tamis._passes import Remember
 from tamis.comparison.running.store import Store
 from tamis.paths.hashing import Sketch
 from tamis.tables.formats.table_file import as_text, from_text
@@ -48,6 +49,49 @@ class SavedPasses:
             if self.store is not None:
                 self.store.save(key, found)
         return found
+
+    def several(
+        self, key: str, message: str, make: Callable[[Remember], dict[str, NDArray]]
+    ) -> dict[str, NDArray]:
+        """What `make` finds in several passes, of which each that it remembers is saved."""
+        if self.store is None:
+            return self(key, message, lambda: make(lambda make_pass: make_pass()))
+        found = self.store.load(key)
+        if found is None:
+            parts = _Parts(self.store, key, message, self.tell)
+            found = make(parts)
+            self.store.save(key, found)
+            parts.remove()
+        return found
+
+
+class _Parts:
+    """Passes that follow each other, each saved until all are finished."""
+
+    def __init__(self, store, key, message, tell):
+        self.store, self.key, self.message, self.tell = store, key, message, tell
+        self.keys = []
+        if not store.path(self._name(1)).exists():
+            tell(message)
+
+    def _name(self, number):
+        return f"{self.key}-pass{number}"
+
+    def __call__(self, make):
+        number = len(self.keys) + 1
+        self.keys.append(self._name(number))
+        found = self.store.load(self.keys[-1])
+        if found is None:
+            if number > 1:
+                self.tell(f"{self.message}, pass {number}")
+            found = make()
+            self.store.save(self.keys[-1], found)
+        return found
+
+    def remove(self):
+        """Remove what only later passes needed."""
+        for key in self.keys:
+            self.store.path(key).unlink(missing_ok=True)
 
 
 def write_survey(survey: ColumnSurvey) -> dict[str, NDArray]:

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from tamis._array import take_columns
 from tamis._base import WeightSummary
+from tamis._passes import LocalChunks
 from tamis.comparison.checks import Check
 from tamis.comparison.choosing.choice import Choice
 from tamis.comparison.comparison import Comparison
@@ -153,13 +154,15 @@ class Streamed:
                 if chunk.codes.size:
                     yield X, chunk.codes, chunk.weights
 
-        def make():
+        def make(remember):
             weights, most = self.survey.class_weights, available_memory() / 4
-            whole = WholeTable(chunks, self.n_rows, weights, most)
-            return method.fit_chunks(trained, level, whole)
+            passes = LocalChunks(chunks, is_read_again=True, remember=remember)
+            return method.fit_chunks(
+                trained, level, WholeTable(passes, self.n_rows, weights, most)
+            )
 
         told = f"training {method.name} on all {self.n_rows:,} rows"
-        found = self.passes(f"trained-{method.name}-{left}", told, make)
+        found = self.passes.several(f"trained-{method.name}-{left}", told, make)
         return method.path_of(found, trained, level), preparation
 
     def prepare_model(self, problem: Any, learned: Preparation, used: NDArray) -> Preparation:
@@ -182,9 +185,9 @@ class Streamed:
     def _learn(self, layout, encoded, columns, key, where):
         """Learn from all rows what replaces missing values of some columns of numbers."""
 
-        def make():
+        def make(remember):
             ranges = self.survey.ranges
-            learned = learn_rows(self.stream, layout, encoded, columns, ranges)
+            learned = learn_rows(self.stream, layout, encoded, columns, ranges, remember)
             arrays = {"fill": learned.fill}
             for at, text in enumerate(learned.texts.values()):
                 arrays[f"idf{at}"] = np.zeros(0) if text.idf is None else text.idf
@@ -195,7 +198,7 @@ class Streamed:
             fill = np.zeros(layout.n_columns)
             return replace(layout, fill=fill, ranges=self.survey.ranges)
         told = f"finding what replaces missing values {where}, in all {self.n_rows:,} rows"
-        found = self.passes(f"learned-{key}", told, make)
+        found = self.passes.several(f"learned-{key}", told, make)
         texts = {
             name: replace(text, idf=found[f"idf{at}"] if text.kind == "tfidf" else None)
             for at, (name, text) in enumerate(layout.texts.items())
@@ -234,12 +237,14 @@ def open_stream(
     passes = SavedPasses(store, tell)
     header = read_header(reader, reading)
 
-    def survey():
-        known = header
+    def survey(remember):
+        found = remember(partial(survey_as, header))
+        return found if "about" in found else survey_as(replace(header, groups=None))
+
+    def survey_as(known):
         found = survey_rows(path, reading, known, decision.sample_rows, options.seed)
-        if header.groups is not None and not found.has_small_groups:
-            known = replace(header, groups=None)
-            found = survey_rows(path, reading, known, decision.sample_rows, options.seed)
+        if known.groups is not None and not found.has_small_groups:
+            return {}
         sample = found.draw(known.target, known.groups)
         about = {"classes": found.classes, "is_all": sample is None, "groups": known.groups}
         if sample is not None:
@@ -248,7 +253,7 @@ def open_stream(
         extra = np.zeros(0, dtype=np.uint64) if sample is None else sample.extra
         return {"about": as_text(about), "extra": extra}
 
-    found = passes("rows", f"reading the labels of {source.name}", survey)
+    found = passes.several("rows", f"reading the labels of {source.name}", survey)
     about = from_text(found["about"])
     keep = None
     if not about["is_all"]:

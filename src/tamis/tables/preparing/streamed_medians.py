@@ -21,10 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tamis._passes import Remember
 
 _PARTS = 256
 _TOP = np.uint64(1 << 63)
@@ -170,7 +173,9 @@ def first_brackets(sample: NDArray, most: int) -> list[Bracket]:
     return brackets
 
 
-def find_medians(run: Run, brackets: list[Bracket]) -> NDArray[np.float64]:
+def find_medians(
+    run: Run, brackets: list[Bracket], remember: Remember = lambda make: make()
+) -> NDArray[np.float64]:
     """Medians of columns; 0 for a column without any value.
 
     Returns `medians` (n_columns,).
@@ -178,20 +183,34 @@ def find_medians(run: Run, brackets: list[Bracket]) -> NDArray[np.float64]:
     medians = np.zeros(len(brackets))
     left = dict(enumerate(brackets))
     while left:
-        places = list(left)
-
-        def look(values, weights, places=places, left=left):
-            return [left[j].look(values[:, j], weights) for j in places]
-
-        def merge(one, other):
-            return [a.merge(b) for a, b in zip(one, other, strict=True)]
-
-        found = run(look, merge)
-        after = {j: bracket.median() for j, bracket in zip(places, found, strict=True)}
-        left = {}
-        for j, answer in after.items():
-            if isinstance(answer, Bracket):
-                left[j] = answer
-            else:
-                medians[j] = answer
+        found = remember(partial(_look_once, run, left))
+        done = found["is_found"]
+        medians[found["places"][done]] = found["medians"][done]
+        ends = zip(found["places"], found["low"], found["high"], strict=True)
+        left = {
+            int(j): Bracket(int(low), int(high), brackets[j].most)
+            for (j, low, high), is_found in zip(ends, done, strict=True)
+            if not is_found
+        }
     return medians
+
+
+def _look_once(run, left):
+    """One pass: the medians that it finds, and the next intervals of other columns."""
+
+    def look(values, weights):
+        return [bracket.look(values[:, j], weights) for j, bracket in left.items()]
+
+    def merge(one, other):
+        return [a.merge(b) for a, b in zip(one, other, strict=True)]
+
+    answers = [bracket.median() for bracket in run(look, merge)]
+    is_next = [isinstance(answer, Bracket) for answer in answers]
+    pairs = list(zip(answers, is_next, strict=True))
+    return {
+        "places": np.array(list(left)),
+        "is_found": ~np.array(is_next),
+        "medians": np.array([0.0 if more else answer for answer, more in pairs]),
+        "low": np.array([a.low if more else 0 for a, more in pairs], dtype=np.uint64),
+        "high": np.array([a.high if more else 0 for a, more in pairs], dtype=np.uint64),
+    }

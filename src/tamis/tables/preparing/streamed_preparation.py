@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis._array import Matrix, is_sparse
+from tamis._passes import Remember
 from tamis.paths.hashing import Sketch, hash_rows
 from tamis.tables.columns.coded import Coded
 from tamis.tables.columns.missing import MissingWords
@@ -196,29 +197,44 @@ class _Sums:
 
 
 def learn_rows(
-    stream: RowStream, preparation: Preparation, encoded: Matrix, columns: NDArray, ranges: NDArray
+    stream: RowStream,
+    preparation: Preparation,
+    encoded: Matrix,
+    columns: NDArray,
+    ranges: NDArray,
+    remember: Remember,
 ) -> Preparation:
     """Learn from all rows what replaces missing values, and how rare words are.
 
-    `encoded` (n_sample, n_columns), `ranges` (n_numbers, 2).
+    `encoded` (n_sample, n_columns), `ranges` (n_numbers, 2); `remember`: for each pass.
     """
     fill = np.zeros(preparation.n_columns)
     numbers = columns[columns < len(preparation.numbers)]
     for start in range(0, numbers.size, _BLOCK_COLUMNS):
         some = numbers[start : start + _BLOCK_COLUMNS]
-        fill[some] = _medians(stream, preparation, encoded, some)
+        fill[some] = _medians(stream, preparation, encoded, some, remember)
     if not preparation.categories and not any(
         t.kind == "tfidf" for t in preparation.texts.values()
     ):
         return replace(preparation, fill=fill, ranges=ranges)
     names = [*preparation.categories, *preparation.texts]
     words_only = preparation.restrict(np.arange(len(preparation.numbers), fill.size))
-    sums = stream.select(names).run(partial(_add_up, words_only), _Sums.merge)
-    learned = preparation.with_sums(fill, sums.shares, sums.n_with, sums.total)
+
+    def add_up():
+        sums = stream.select(names).run(partial(_add_up, words_only), _Sums.merge)
+        parts = {"shares": sums.shares, "n_with": sums.n_with}
+        named = {f"{key}{at}": v for key, some in parts.items() for at, v in enumerate(some)}
+        return {**named, "total": np.array(sums.total)}
+
+    found = remember(add_up)
+    shares, n_with = (
+        [v for name, v in found.items() if name.startswith(key)] for key in ("shares", "n_with")
+    )
+    learned = preparation.with_sums(fill, shares, n_with, float(found["total"]))
     return replace(learned, ranges=ranges)
 
 
-def _medians(stream, preparation, encoded, columns):
+def _medians(stream, preparation, encoded, columns, remember):
     """Medians of some numbers in all rows."""
     names = [preparation.numbers[j] for j in columns]
     most = int(_MEDIAN_BYTES / 16 / len(names))
@@ -234,7 +250,7 @@ def _medians(stream, preparation, encoded, columns):
 
         return narrow.run(look, merge)
 
-    return find_medians(run, brackets)
+    return find_medians(run, brackets, remember)
 
 
 def _add_up(preparation, chunk):
