@@ -19,10 +19,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from joblib import Parallel, delayed
-
 from simulations import features, predictions, questions, scores
-from simulations.engine import Records, judge
+from simulations.engine import Records, advance, judge
 
 SIMULATIONS = {
     simulation.name: simulation
@@ -46,19 +44,8 @@ def main(arguments=None):
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the results")
     options = parser.parse_args(arguments)
     records = Records(options.output / "guarantees.json")
-    names = options.only or list(SIMULATIONS)
-    todo = [
-        (name, number, n)
-        for name in names
-        for number, n in enumerate(SIMULATIONS[name].blocks(options.repetitions))
-        if not records.has(name, number, n)
-    ]
-    # All simulations advance together, so that an interrupted run has something of each.
-    todo.sort(key=lambda block: block[1] * SIMULATIONS[block[0]].block)
-    pool = Parallel(n_jobs=options.jobs, return_as="generator_unordered")
-    for done, (name, number, result) in enumerate(pool(delayed(run)(*block) for block in todo)):
-        records.add(name, number, result)
-        print(f"{done + 1} of {len(todo)}: {name}, block {number}", file=sys.stderr)
+    simulations = [SIMULATIONS[name] for name in options.only or SIMULATIONS]
+    advance(simulations, records, options.repetitions, options.jobs)
     findings = [
         finding
         for name, simulation in SIMULATIONS.items()
@@ -69,10 +56,6 @@ def main(arguments=None):
     (options.output / "guarantees.md").write_text(report)
     print(report)
     return int(any(finding.is_wrong for finding in findings))
-
-
-def run(name, number, n):
-    return name, number, SIMULATIONS[name].run_block(number, n)
 
 
 def write_report(findings):

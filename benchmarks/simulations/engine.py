@@ -9,11 +9,13 @@ So results depend neither on the number of processes nor on interruptions.
 """
 
 import json
+import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from joblib import Parallel, delayed
 from scipy.stats import beta, norm
 
 SLACK = 0.01  # of the upper limit of a violation rate above the nominal rate
@@ -165,3 +167,25 @@ class Records:
         """Results of the blocks of a simulation, in order."""
         own = self.blocks.get(name, {})
         return [own[number] for number in sorted(own, key=int)]
+
+
+def advance(simulations, records, repetitions=None, jobs=1):
+    """Run the blocks that the records lack; all simulations advance together.
+
+    So an interrupted run has something of each. `repetitions`: at most so many of each.
+    """
+    todo = [
+        (simulation, number, n)
+        for simulation in simulations
+        for number, n in enumerate(simulation.blocks(repetitions))
+        if not records.has(simulation.name, number, n)
+    ]
+    todo.sort(key=lambda block: block[1] * block[0].block)
+    pool = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    for done, (name, number, result) in enumerate(pool(delayed(_run)(*block) for block in todo)):
+        records.add(name, number, result)
+        print(f"{done + 1} of {len(todo)}: {name}, block {number}", file=sys.stderr)
+
+
+def _run(simulation, number, n):
+    return simulation.name, number, simulation.run_block(number, n)
