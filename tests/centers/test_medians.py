@@ -126,6 +126,24 @@ def test_windows_between_medians_give_the_same_bits_as_whole_sorts(
     assert_allclose(whole.dispersion, windows.dispersion)
 
 
+@pytest.mark.parametrize("n_classes", [2, 7, 60])
+@pytest.mark.parametrize("distance", [0.0, 0.02, 0.3, 50.0])
+@pytest.mark.parametrize("decimals", [1, 9])
+def test_near_and_distant_classes_have_the_same_bits_compiled(
+    monkeypatch, n_classes, distance, decimals
+):
+    # Few steps lead from one class median to the common one, or so many that they are bisected.
+    rng = np.random.default_rng(0)
+    y = np.concatenate([np.arange(n_classes), rng.integers(0, n_classes, 900)])
+    X = np.round(rng.normal(size=(y.size, 6)) + distance * y[:, None], decimals)
+    monkeypatch.setattr(medians, "_LONG_COLUMNS", 10**9)
+    results = []
+    for arithmetic in ARITHMETIC:
+        use(monkeypatch, arithmetic)
+        results.append(class_medians(X, y, n_classes))
+    assert_same_bits(*results)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_median_intervals_that_overlap_cost_nothing(form):
     X = np.array([[0.0], [10.0], [4.0], [8.0]])

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from tamis._compile import compiled, prange, twins
 
 _COLUMNS = 64
+# Values that are compared at once, and those that are tried before the common median is bisected.
+_NEAR = 8
+_STEPS = 32
 
 
 class Segments(NamedTuple):
@@ -50,148 +53,177 @@ class ColumnMedians(NamedTuple):
 
 
 @compiled
-def count_at_most(values, value):
-    # How many entries of the sorted `values` are <= value.
-    low, high = 0, values.size
-    while low < high:
-        middle = (low + high) >> 1
+def count_at_most(values, first, last, value):
+    # Position after the last of the sorted values[first:last] that is <= value.
+    while first < last:
+        middle = (first + last) >> 1
         if values[middle] <= value:
-            low = middle + 1
+            first = middle + 1
         else:
-            high = middle
-    return low
+            last = middle
+    return first
 
 
 @compiled
-def count_below(values, value):
-    low, high = 0, values.size
-    while low < high:
-        middle = (low + high) >> 1
+def count_below(values, first, last, value):
+    while first < last:
+        middle = (first + last) >> 1
         if values[middle] < value:
-            low = middle + 1
+            first = middle + 1
         else:
-            high = middle
-    return low
+            last = middle
+    return first
 
 
 @compiled
-def class_interval(values, cumulated, total, slack):
-    # Lower and upper median of one class, eq. (16), and whether a tie is within rounding.
-    low, high = 0, values.size - 1
-    while low < high:  # first position with cumulated weight >= one half
-        middle = (low + high) >> 1
-        if 2 * cumulated[middle] >= total - slack:
-            high = middle
-        else:
-            low = middle + 1
-    lower = values[low]
-    close = slack > 0 and 2 * cumulated[low] <= total + slack
-    after = count_at_most(values, lower)
-    if after < values.size and 2 * cumulated[after - 1] <= total + slack:
-        return lower, values[after], close
-    return lower, lower, close
+def class_intervals(first, segments, halves, lower, beyond, close):
+    # Positions of the lower median of each class, eq. (16), and after its upper median; whether a
+    # tie is within rounding.
+    values, starts = segments.values, segments.starts
+    cumulated, cumulated_starts = segments.cumulated, segments.cumulated_starts
+    weight, class_slack = halves.weight, halves.class_slack
+    n_classes = weight.size
+    for j in range(lower.shape[0]):
+        near = False
+        for c in range(n_classes):
+            s = (first + j) * n_classes + c
+            start, stop = starts[s], starts[s + 1]
+            shift = cumulated_starts[s] - start
+            total, slack = weight[c], class_slack[c]
+            low, high = start, stop - 1
+            while low < high:  # first position with cumulated weight >= one half
+                middle = (low + high) >> 1
+                if 2 * cumulated[middle + shift] >= total - slack:
+                    high = middle
+                else:
+                    low = middle + 1
+            near |= slack > 0 and 2 * cumulated[low + shift] <= total + slack
+            after = low + 1
+            if after < stop and values[after] == values[low]:
+                after = count_at_most(values, after, stop, values[low])
+            if after < stop and 2 * cumulated[after - 1 + shift] <= total + slack:
+                after += 1
+                if after < stop and values[after] == values[after - 1]:
+                    after = count_at_most(values, after, stop, values[after - 1])
+            lower[j, c], beyond[j, c] = low, after
+        close[first + j] = near
 
 
 @compiled
-def class_cost(values, cumulated, below, total, lower, upper, common):
-    # Integral of (2 W(t) - W) / W from the class's median interval to the common median.
-    cost = 0.0
-    if common > upper:
-        i = count_at_most(values, upper) - 1
-        here = upper
-        while here < common:
-            following = common
-            if i + 1 < values.size and values[i + 1] < common:
-                following = values[i + 1]
-            cost += (2 * cumulated[i] - total) * (following - here)
-            here = following
-            i += 1
-    elif common < lower:
-        i = count_at_most(values, common)  # first position above the common median
-        here = common
-        while here < lower:
-            reached = cumulated[i - 1] if i > 0 else below
-            cost += (total - 2 * reached) * (values[i] - here)
-            here = values[i]
-            i += 1
-    return max(cost / total, 0.0)
-
-
-@compiled
-def common_interval(j, segments, halves, lowest, highest, low, high, end):
+def common_intervals(first, segments, halves, lower, at, common, close):
     # Lower and upper end of the common median interval: the smallest value at which
-    # sum_c share_c W_c(t) reaches `half`, by bisection in all classes' sorted lists at once. It
-    # lies between the lowest and the highest of the classes' lower medians. `low` and `high`
-    # hold the positions that are still open, `end` those after the pivot.
+    # sum_c share_c W_c(t) reaches `half`. It lies between the lowest and the highest of the
+    # classes' lower medians, which are often close to each other. So the first steps go from value
+    # to value. Then the positions that are still open, from `low` to `high`, are bisected in all
+    # classes' sorted lists at once. `at`: positions after the last values <= the lower end.
     values, starts, below = segments.values, segments.starts, segments.below
     cumulated, cumulated_starts = segments.cumulated, segments.cumulated_starts
     share, half, slack = halves.share, halves.half, halves.slack
     n_classes = share.size
-    for c in range(n_classes):
-        s = j * n_classes + c
-        segment = values[starts[s] : starts[s + 1]]
-        low[c] = count_below(segment, lowest)
-        high[c] = count_at_most(segment, highest)
-    best = highest
-    best_reached = 0.0
-    close = False
-    while True:
-        widest = 0
-        for c in range(1, n_classes):
-            if high[c] - low[c] > high[widest] - low[widest]:
-                widest = c
-        if high[widest] <= low[widest]:
-            break
-        s = j * n_classes + widest
-        pivot = values[starts[s] + ((low[widest] + high[widest]) >> 1)]
-        reached = 0.0
+    low, high = np.empty(n_classes, np.int64), np.empty(n_classes, np.int64)
+    ahead = np.empty(n_classes)
+    for j in range(lower.shape[0]):
+        s = (first + j) * n_classes
+        end = at[j]
+        lowest, highest = np.inf, -np.inf
         for c in range(n_classes):
-            s = j * n_classes + c
-            # Values before `low` are smaller than the pivot, values from `high` on larger.
-            here = starts[s]
-            k = low[c] + count_at_most(values[here + low[c] : here + high[c]], pivot)
+            lowest = min(lowest, values[lower[j, c]])
+            highest = max(highest, values[lower[j, c]])
+        for c in range(n_classes):
+            # Values near the median are compared without a branch.
+            last, start = lower[j, c], starts[s + c]
+            near = max(start, last - _NEAR)
+            larger = 0
+            for i in range(near, last):
+                larger += values[np.uint64(i)] > lowest
+            k = last - larger
+            if k == near and start < near:
+                k = count_at_most(values, start, near, lowest)
+            low[c], ahead[c] = k, values[k]
+        best, is_found = highest, False
+        for _ in range(_STEPS):
+            pivot = np.inf
+            for c in range(n_classes):
+                pivot = min(pivot, ahead[c])
+            if pivot > highest:
+                break
+            reached = 0.0
+            for c in range(n_classes):
+                k = low[c] + (ahead[c] == pivot)
+                low[c] = k
+                ahead[c] = values[k] if k < starts[s + c + 1] else np.inf
+                k -= starts[s + c]
+                before = cumulated[cumulated_starts[s + c] + k - 1] if k > 0 else below[s + c]
+                reached += share[c] * before
+            if reached >= half - slack:
+                best, is_found = pivot, True
+                break
+        if not is_found:
+            for c in range(n_classes):
+                high[c] = count_at_most(values, low[c], starts[s + c + 1], highest)
+        while not is_found:
+            widest = 0
+            for c in range(1, n_classes):
+                if high[c] - low[c] > high[widest] - low[widest]:
+                    widest = c
+            if high[widest] <= low[widest]:
+                break
+            pivot = values[(low[widest] + high[widest]) >> 1]
+            reached = 0.0
+            for c in range(n_classes):
+                # Values before `low` are smaller than the pivot, values from `high` on larger.
+                end[c] = count_at_most(values, low[c], high[c], pivot)
+                k = end[c] - starts[s + c]
+                before = cumulated[cumulated_starts[s + c] + k - 1] if k > 0 else below[s + c]
+                reached += share[c] * before
+            is_enough = reached >= half - slack
+            best = pivot if is_enough else best
+            for c in range(n_classes):
+                if is_enough:
+                    high[c] = count_below(values, low[c], end[c], pivot)
+                else:
+                    low[c] = end[c]
+        reached, after = 0.0, np.inf
+        for c in range(n_classes):
+            k, last = low[c], starts[s + c + 1]
+            if k < last and values[k] == best:
+                k = count_at_most(values, k, last, best)
             end[c] = k
-            if k > 0:
-                reached += share[c] * cumulated[cumulated_starts[s] + k - 1]
-            else:
-                reached += share[c] * below[s]
-        close |= abs(reached - half) <= slack and slack > 0
-        enough = reached >= half - slack
-        if enough:
-            best = pivot
-            best_reached = reached
-        for c in range(n_classes):
-            if enough:
-                here = starts[j * n_classes + c]
-                high[c] = low[c] + count_below(values[here + low[c] : here + end[c]], pivot)
-            else:
-                low[c] = end[c]
-    upper = best
-    if best_reached <= half + slack:
-        upper = np.inf
-        for c in range(n_classes):
-            s = j * n_classes + c
-            segment = values[starts[s] : starts[s + 1]]
-            k = count_at_most(segment, best)
-            if k < segment.size:
-                upper = min(upper, segment[k])
-        if upper == np.inf:
-            upper = best
-    return best, upper, close
+            if k < last:
+                after = min(after, values[k])
+            k -= starts[s + c]
+            before = cumulated[cumulated_starts[s + c] + k - 1] if k > 0 else below[s + c]
+            reached += share[c] * before
+        is_tied = reached <= half + slack and after < np.inf
+        common[first + j, 0], common[first + j, 1] = best, after if is_tied else best
+        close[first + j] |= slack > 0 and abs(reached - half) <= slack
 
 
 @compiled
-def gain_of_column(j, segments, weight, lower, upper):
-    # From the median intervals of the classes, and last that of all classes together.
+def gains_of_columns(first, segments, weight, lower, beyond, at, common, gain):
+    # Integrals of (2 W_c(t) - W_c) / W_c from the class's median interval to the common median.
     values, starts, below = segments.values, segments.starts, segments.below
     cumulated, cumulated_starts = segments.cumulated, segments.cumulated_starts
-    gain = 0.0
-    for c in range(weight.size):
-        s = j * weight.size + c
-        v = values[starts[s] : starts[s + 1]]
-        w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
-        gain += class_cost(v, w, below[s], weight[c], lower[c], upper[c], lower[weight.size])
-    return gain
+    n_classes = weight.size
+    for j in range(lower.shape[0]):
+        center = common[first + j, 0]
+        sum_of_costs = 0.0
+        for c in range(n_classes):
+            s = (first + j) * n_classes + c
+            total, low, high, middle = weight[c], lower[j, c], beyond[j, c], at[j, c]
+            shift = cumulated_starts[s] - starts[s] - 1
+            before = cumulated[middle + shift] if middle > starts[s] else below[s]
+            cost = 0.0
+            if center > values[high - 1]:
+                for i in range(high, middle):
+                    cost += (2 * cumulated[i + shift] - total) * (values[i] - values[i - 1])
+                cost += (2 * before - total) * (center - values[middle - 1])
+            elif center < values[low]:
+                cost += (total - 2 * before) * (values[middle] - center)
+                for i in range(middle + 1, low + 1):
+                    cost += (total - 2 * cumulated[i + shift]) * (values[i] - values[i - 1])
+            sum_of_costs += max(cost / total, 0.0)
+        gain[first + j] = sum_of_costs
 
 
 @compiled
@@ -258,6 +290,8 @@ def copy_windows(block, bounds, window, starts, values):
 
 @twins
 def medians_of_segments(segments, halves, result):
+    # Block by block: a compiled function that receives an array counts one more reference to it,
+    # which takes as long as the work on a column.
     values, starts, below = segments.values, segments.starts, segments.below
     cumulated, cumulated_starts = segments.cumulated, segments.cumulated_starts
     weight, class_slack, share = halves.weight, halves.class_slack, halves.share
@@ -267,25 +301,15 @@ def medians_of_segments(segments, halves, result):
     for block in prange((gain.size + _COLUMNS - 1) // _COLUMNS):
         parts = Segments(values, starts, cumulated, cumulated_starts, below)
         rule = Halves(weight, class_slack, share, half, slack)
-        low = np.empty(n_classes, np.int64)
-        high = np.empty(n_classes, np.int64)
-        end = np.empty(n_classes, np.int64)
-        lower = np.empty(n_classes + 1)
-        upper = np.empty(n_classes + 1)
-        for j in range(block * _COLUMNS, min((block + 1) * _COLUMNS, gain.size)):
-            lowest, highest = np.inf, -np.inf
-            near = False
+        first = block * _COLUMNS
+        n_columns = min(_COLUMNS, gain.size - first)
+        lower = np.empty((n_columns, n_classes), np.int64)
+        beyond = np.empty((n_columns, n_classes), np.int64)
+        at = np.empty((n_columns, n_classes), np.int64)
+        class_intervals(first, parts, rule, lower, beyond, close)
+        common_intervals(first, parts, rule, lower, at, common, close)
+        gains_of_columns(first, parts, weight, lower, beyond, at, common, gain)
+        for j in range(n_columns):
             for c in range(n_classes):
-                s = j * n_classes + c
-                v = values[starts[s] : starts[s + 1]]
-                w = cumulated[cumulated_starts[s] : cumulated_starts[s] + v.size]
-                lower[c], upper[c], tied = class_interval(v, w, weight[c], class_slack[c])
-                near |= tied
-                lowest, highest = min(lowest, lower[c]), max(highest, lower[c])
-                median[j, c] = 0.5 * lower[c] + 0.5 * upper[c]
-            common[j, 0], common[j, 1], close[j] = common_interval(
-                j, parts, rule, lowest, highest, low, high, end
-            )
-            close[j] |= near
-            lower[n_classes] = common[j, 0]
-            gain[j] = gain_of_column(j, parts, weight, lower, upper)
+                ends = values[lower[j, c]], values[beyond[j, c] - 1]
+                median[first + j, c] = 0.5 * ends[0] + 0.5 * ends[1]
