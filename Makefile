@@ -23,7 +23,7 @@ install = index=$${PIP_INDEX_URL:-$$($(1)/bin/python -m pip config get global.in
 	    $(1)/bin/uv pip install --quiet --python $(1)/bin/python $(2) --constraint constraints.txt 2>/dev/null || \
 	$(1)/bin/python -m pip install --quiet --no-compile $(2) --constraint constraints.txt
 
-.PHONY: browser demo java test test-slow test-all test-only test-pythons test-spark lint docs bench bench-cells bench-accuracy bench-papers bench-guarantees bench-scale clean
+.PHONY: browser demo java test test-slow test-all test-only test-pythons test-spark release lint docs bench bench-cells bench-accuracy bench-papers bench-guarantees bench-scale clean
 
 demo: $(DEMO_STAMP)
 	$(BIN)/tamis fit -o demo
@@ -83,6 +83,10 @@ test-pythons:
 	done; \
 	echo "Passed:$${passed:- none}. Failed:$${failed:- none}. Not found:$${missing:- none}."; \
 	[ -n "$$passed" ] && [ -z "$$failed" ]
+
+# Sdist and wheel in dist/: built twice, looked into, and tried in fresh environments (half an hour).
+release: $(STAMP)
+	$(BIN)/python tools/release.py --output dist
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -161,4 +165,4 @@ $(DOCS_STAMP): $(STAMP)
 	@touch $@
 
 clean:
-	rm -rf build docs/api docs/auto_examples docs/reference.rst $(VENV) $(CELLS) $(PYTHONS:%=.venv-%) .venv-spark .pytest_cache .ruff_cache .mypy_cache .import_linter_cache
+	rm -rf build dist docs/api docs/auto_examples docs/reference.rst $(VENV) $(CELLS) $(PYTHONS:%=.venv-%) .venv-spark .pytest_cache .ruff_cache .mypy_cache .import_linter_cache

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,8 @@ def rows_of(X: Any, name: str = "X") -> list:
     if hasattr(X, "to_delayed") and not hasattr(X, "chunks"):
         return list(X.to_delayed())
     if not hasattr(X, "to_delayed"):
+        if find_spec("dask") is None:
+            raise ImportError("tamis.dask needs dask: pip install 'tamis[dask]'.")
         raise ValueError(
             f"{name} must be a Dask array or dataframe, got {type(X).__name__}. For data in "
             "memory use the classifier of the same name in tamis, for chunks its fit_chunks."

@@ -15,8 +15,12 @@ from tamis._array import Matrix
 
 def require_frame(data: Any) -> None:
     """Raise unless this is a Spark DataFrame."""
-    from pyspark.sql import DataFrame
-
+    try:
+        from pyspark.sql import DataFrame
+    except ImportError as error:
+        raise ImportError(
+            "tamis.spark needs pyspark, and Java: pip install 'tamis[spark]'."
+        ) from error
     if not isinstance(data, DataFrame):
         raise TypeError(
             f"data must be a Spark DataFrame, got {type(data).__module__}.{type(data).__name__}. "
