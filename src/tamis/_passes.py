@@ -13,6 +13,8 @@ from typing import Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
+from tamis._base.fingerprints import Fingerprint, FingerprintedTask, MergeFingerprinted
+
 __all__ = ["NO_ROWS", "LocalChunks", "Passes", "Remember", "merge_in_tree"]
 
 NO_ROWS = "There are no rows: give at least one chunk that has some."
@@ -64,13 +66,38 @@ def merge_in_tree(summaries: Iterable[_T], merge: Callable[[_T, _T], _T]) -> _T 
     return merged
 
 
-class LocalChunks(Passes):
+class SamePasses(Passes):
+    """Passes that raise an error if the rows of a later one are not those of the first."""
+
+    _first: Fingerprint | None = None
+    _whose, _advice = "The chunks have", ""
+
+    def run(self, task: Callable[..., _T], merge: Callable[[_T, _T], _T]) -> _T | None:
+        """See `Passes`."""
+        seen = self._run(FingerprintedTask(task), MergeFingerprinted(merge))
+        found, now = (None, Fingerprint(0, 0)) if seen is None else seen
+        if self._first is None:
+            self._first = now
+        self._first.require_same(now, self._whose, self._advice)
+        return found
+
+    def _run(self, task, merge):
+        """Make a pass."""
+        raise NotImplementedError
+
+
+class LocalChunks(SamePasses):
     """Chunks that are read one after the other; those without rows are skipped.
 
     `chunks`: of tuples (X, y) or (X, y, sample_weight); a callable returns such an iterable.
     `is_read_again`: whether an iterator that can be read only once is an error. `remember`: see
     `Passes`.
     """
+
+    _advice = (
+        "they must be the same each time they are read. Pass a list, or a function that reads "
+        "them in the same order."
+    )
 
     def __init__(self, chunks: Any, is_read_again: bool, remember: Remember | None = None) -> None:
         if not callable(chunks) and not isinstance(chunks, Iterable):
@@ -85,7 +112,7 @@ class LocalChunks(Passes):
             )
         self.chunks = chunks
         self.feature_names = getattr(chunks, "feature_names", None)
-        self._remember = remember
+        self._remember, self._is_read_again = remember, is_read_again
 
     def remember(self, make: Callable[[], dict[str, NDArray]]) -> dict[str, NDArray]:
         """See `Passes`."""
@@ -93,6 +120,9 @@ class LocalChunks(Passes):
 
     def run(self, task: Callable[..., _T], merge: Callable[[_T, _T], _T]) -> _T | None:
         """See `Passes`."""
+        return super().run(task, merge) if self._is_read_again else self._run(task, merge)
+
+    def _run(self, task, merge):
         return merge_in_tree((task(*chunk) for chunk in self._read()), merge)
 
     def _read(self):

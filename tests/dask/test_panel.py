@@ -66,3 +66,15 @@ def test_bits_of_fit_chunks(kind, max_bytes, rows):
     predicted = model.predict(data)
     assert isinstance(predicted, da.Array)
     np.testing.assert_array_equal(predicted.compute(), expected.predict(X[:n_rows]))
+
+
+def test_blocks_that_change_between_passes_are_noticed(rows):
+    X, y = rows
+    reads = iter(range(100))
+
+    def block():
+        return X[::-1] if next(reads) else X
+
+    data = da.from_delayed(dask.delayed(block, pure=False)(), X.shape, X.dtype)
+    with pytest.raises(ValueError, match=r"The blocks have .*another order: .*X\.persist\(\)"):
+        DaskPanelClassifier(2).fit(data, da.from_array(y, chunks=200))

@@ -80,6 +80,113 @@ def test_neither_the_size_nor_the_order_of_the_chunks_matters():
     assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=1e-8)
 
 
+def coefficients(model):
+    """Intercepts and coefficients of a linear head, selected features, temperature."""
+    state = model._head_state
+    return state["intercept"], state["coef"], model.get_support(indices=True), model.temperature_
+
+
+@pytest.mark.parametrize(
+    ("head", "container", "max_bytes"),
+    [
+        ("lda", np.asarray, 5e4),
+        ("logistic", np.asarray, 1e9),
+        ("lda", sparse.csr_array, 1e9),
+        ("logistic", sparse.csr_array, 5e4),
+    ],
+)
+def test_chunks_of_one_row_seven_rows_and_all_rows(head, container, max_bytes, monkeypatch):
+    monkeypatch.setattr(room, "MOST_ROWS", 200)
+    X, y = make_rows(3, 400)
+    X[np.abs(X) < np.median(np.abs(X), axis=0)] = 0.0
+    weights = np.random.default_rng(2).integers(0, 4, y.size)
+    weights[:7] = 0  # chunks without any weight
+    found = []
+    for rows in (1, 7, y.size):
+        chunks = in_chunks(container(X), y, weights, rows=rows)
+        chunks[1:1] = [(X[:0], y[:0], weights[:0])]
+        model = PanelClassifier(2, head=head).fit_chunks(chunks, max_bytes=max_bytes)
+        found.append(coefficients(model))
+    again = PanelClassifier(2, head=head)
+    repeated = np.repeat(np.arange(y.size), weights)
+    found.append(coefficients(again.fit_chunks(in_chunks(container(X)[repeated], y[repeated]))))
+    for one, other in zip(found[0] * 3, [v for parts in found[1:] for v in parts], strict=True):
+        assert_allclose(one, other, rtol=1e-8, atol=1e-8 * np.abs(other).max())
+    # The head of data in memory, on the same features and with the same setting.
+    setting = Setting(head, tuple(model._head_state["values"]))
+    used, columns = weights > 0, found[0][2]
+    given = X[used][:, columns], y[used], weights[used].astype(float), 3, [setting], "balanced", 0
+    (whole,) = fit_settings(*given)
+    assert_allclose(found[0][0], whole.intercept, rtol=1e-8)
+    assert_allclose(found[0][1], whole.coef, rtol=1e-8)
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_feature_groups_and_kept_features_are_those_of_data_in_memory(monkeypatch):
+    X, y = make_rows(2, 2000)
+    groups = np.repeat(np.arange(6), 2)
+    model = PanelClassifier(3, feature_groups=groups, keep=[0], head="lda")
+    chunked = model.fit_chunks(in_chunks(X, y)).get_support(indices=True)
+    assert {0, 2, 3, 6, 7} <= set(chunked.tolist())  # whole groups, and the kept feature
+    monkeypatch.setattr("tamis.panel.selection.MOST_ROWS", 300)
+    assert_array_equal(chunked, model.fit(X, y).get_support(indices=True))
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_a_class_may_be_missing_from_chunks_and_from_all_of_them():
+    X, y = make_rows(3)
+    order = np.argsort(y, kind="stable")  # a chunk has one class, or two
+    mixed = PanelClassifier(2, head="logistic").fit_chunks(in_chunks(X, y))
+    sorted_ = PanelClassifier(2, head="logistic").fit_chunks(in_chunks(X[order], y[order]))
+    for one, other in zip(coefficients(mixed), coefficients(sorted_), strict=True):
+        assert_allclose(one, other, rtol=1e-8)
+    # A class that never occurs is never predicted.
+    more = PanelClassifier(2).fit_chunks(in_chunks(X, y), classes=[0, 1, 2, 3])
+    assert more.classes_.tolist() == [0, 1, 2, 3]
+    assert_allclose(more.predict_proba(X)[:, 3], 0.0, atol=1e-5)
+    with pytest.raises(ValueError, match=r"Chunk 0: .*classes="):
+        PanelClassifier(2).fit_chunks(in_chunks(X, y), classes=[0, 1])
+
+
+def another_value(X, y):
+    X = X.copy()
+    X[-1, 3] += 1e-9
+    return X, y
+
+
+CHANGES = {
+    "a value": (another_value, "other values than in the first pass"),
+    "a label": (lambda X, y: (X, np.append(y[:-1], 1 - y[-1])), "other values than"),
+    "the order of rows": (lambda X, y: (X[::-1], y[::-1]), "the same rows in another order"),
+    "a row less": (lambda X, y: (X[1:], y[1:]), "2999 rows, but had 3000 in the first pass"),
+    "no row": (lambda X, y: (X[:0], y[:0]), "0 rows, but had 3000 in the first pass"),
+}
+
+
+@pytest.mark.usefixtures("small_sample")
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("when", [2, 3, 4])
+def test_chunks_that_change_between_passes_are_noticed(change, when):
+    (X, y), passes = make_rows(), iter(range(1, 100))
+    changed, message = CHANGES[change]
+
+    def chunks():
+        return in_chunks(*(changed(X, y) if next(passes) >= when else (X, y)))
+
+    model = PanelClassifier(2, head="lda")
+    with pytest.raises(ValueError, match=f"The chunks have .*{message}.*each time they are read"):
+        model.fit_chunks(chunks, max_bytes=5e4)
+    assert next(passes) == when + 1
+
+
+@pytest.mark.usefixtures("small_sample")
+def test_missing_values_are_refused_with_the_number_of_their_chunk():
+    X, y = make_rows()
+    X[500, 3] = np.nan
+    with pytest.raises(ValueError, match=r"Chunk 5: .*NaN"):
+        PanelClassifier(2).fit_chunks(in_chunks(X, y))
+
+
 @pytest.mark.usefixtures("small_sample")
 def test_all_rows_screen():
     rng = np.random.default_rng(0)

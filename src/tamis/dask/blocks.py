@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tamis._passes import Passes, merge_in_tree
+from tamis._passes import Passes, SamePasses, merge_in_tree
 
 # Seconds between two looks at the workers of a cluster.
 _LOOK = 1.0
@@ -81,11 +81,16 @@ class _Passes(Passes):
         return _await(client, futures, self.worker_timeout)
 
 
-class DaskBlocks(_Passes):
+class DaskBlocks(SamePasses, _Passes):
     """Passes over the blocks of X, y and weights: see `tamis._passes.Passes`.
 
     `client`: where to compute; None: the current client, or Dask's default scheduler.
     """
+
+    _whose = "The blocks have"
+    _advice = (
+        "they must be the same each time they are computed. Persist them first: X = X.persist()."
+    )
 
     def __init__(
         self, X: Any, y: Any, sample_weight: Any, client: Any, worker_timeout: float
@@ -102,6 +107,9 @@ class DaskBlocks(_Passes):
         if sample_weight is None:
             parts.append([None] * len(parts[0]))
         super().__init__(list(zip(*parts, strict=True)), client, worker_timeout)
+
+    def _run(self, task, merge):
+        return _Passes.run(self, task, merge)
 
     def collect(self, task: Callable) -> list:
         """The lists that the task makes of the blocks, as one."""

@@ -14,9 +14,11 @@ import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
+from tamis._base.fingerprints import Fingerprint
 from tamis._passes import Passes, merge_in_tree
 from tamis.spark.columns import Features, find_features, position_of, read_column, require_frame
 
@@ -26,7 +28,11 @@ _N_MERGED = 16
 _PIECE = 2**22
 
 _SUMMARIES = "place int, piece int, data binary"
-_PARTITIONS = f"{_SUMMARIES}, n_rows bigint"
+_PARTITIONS = f"{_SUMMARIES}, n_rows bigint, fingerprint decimal(20)"
+_ADVICE = (
+    "the frame has other rows, other partitions or another order each time it is computed. Call "
+    "data.persist() first, or write it to files and read these."
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +77,7 @@ class SparkRows(Passes):
         # mapInArrow fails on names with dots, so columns go by their places.
         chosen = map(str, (*self.features.positions, *places))
         self.rows = data.toDF(*map(str, range(len(data.columns)))).select(*chosen)
-        self.n_rows: dict[int, int] | None = None
+        self.first: dict[int, Fingerprint] | None = None  # of the partitions, in the first pass
 
     def run(self, task: Callable, merge: Callable) -> Any:
         """Run the task on all partitions, merge the results and return the last one."""
@@ -84,14 +90,15 @@ class SparkRows(Passes):
     def _run(self, task, merge, n_collected):
         function = _summarising(self.features, list(self.others.values()), task, merge)
         partitions = self.rows.mapInArrow(function, _PARTITIONS)
-        if self.n_rows is not None and len(self.n_rows) <= n_collected:
+        if self.first is not None and len(self.first) <= n_collected:
             rows = partitions.collect()
             self._check(rows)
         else:
             partitions = partitions.persist()  # used twice: sizes, then summaries
             try:
-                self._check(partitions.where("piece = 0").select("place", "n_rows").collect())
-                rows = _merge(partitions, sorted(self.n_rows), merge, n_collected).collect()
+                named = "place", "n_rows", "fingerprint"
+                self._check(partitions.where("piece = 0").select(*named).collect())
+                rows = _merge(partitions, sorted(self.first), merge, n_collected).collect()
             finally:
                 partitions.unpersist()
         rows.sort(key=lambda row: (row.place, row.piece))
@@ -100,20 +107,17 @@ class SparkRows(Passes):
             raise ValueError(whole.message)
         return whole
 
-    def _check(self, sizes):
-        n_rows = {row.place: row.n_rows for row in sizes}
-        if not n_rows:
+    def _check(self, partitions):
+        """Compare the partitions with those of the first pass."""
+        seen = {row.place: Fingerprint(row.n_rows, int(row.fingerprint)) for row in partitions}
+        if not seen:
             raise ValueError("The frame has no rows.")
-        if self.n_rows is None:
-            self.n_rows = n_rows
-        for place in sorted(n_rows | self.n_rows):
-            before, now = self.n_rows.get(place, 0), n_rows.get(place, 0)
-            if before != now:
-                raise ValueError(
-                    f"Partition {place} has {now} rows, but had {before} in the first pass: the "
-                    "frame has other rows, or other partitions, each time it is computed. Call "
-                    "data.persist() first, or write it to files and read these."
-                )
+        if self.first is None:
+            self.first = seen
+        nothing = Fingerprint(0, 0)
+        for place in sorted(seen | self.first):
+            before, now = (found.get(place, nothing) for found in (self.first, seen))
+            before.require_same(now, f"Partition {place} has", _ADVICE)
 
 
 def _require_plain(field, role):
@@ -136,45 +140,47 @@ def _summarising(features: Features, others: list[str], task: Callable, merge: C
     def summarise(batches):
         from pyspark import TaskContext
 
-        partition, n_rows = TaskContext.get().partitionId(), 0
+        partition, seen = TaskContext.get().partitionId(), Fingerprint(0, 0)
 
         def summaries():
-            nonlocal n_rows
+            nonlocal seen
             filled = (batch for batch in batches if batch.num_rows)
             for number, batch in enumerate(filled):
-                n_rows += batch.num_rows
-                yield _summarise(
-                    features, others, task, f"{number} of partition {partition}", batch
-                )
+                chunk = f"{number} of partition {partition}"
+                summary, rows = _summarise(features, others, task, chunk, batch)
+                seen = seen.merge(rows)
+                yield summary
 
         summary = merge_in_tree(summaries(), merge)
-        if n_rows:
+        if seen.n_rows:
             for row in write_summary(partition, summary):
-                yield _one_row(*row, n_rows)
+                yield _one_row(*row, seen.n_rows, Decimal(seen.value))
 
     return summarise
 
 
 def _summarise(features, others, task, chunk, batch):
-    """The summary of a record batch."""
+    """The summary of a record batch, and the fingerprint of its rows."""
+    rows = Fingerprint(batch.num_rows, 0)
     n_columns = len(features.columns)
     try:
         X = features.read(batch.columns[:n_columns])
         rest = [read_column(*pair) for pair in zip(others, batch.columns[n_columns:], strict=True)]
     except ValueError as error:
-        return _Failure(f"Chunk {chunk}: {error}")
+        return _Failure(f"Chunk {chunk}: {error}"), rows
     try:
-        return task(chunk, X, *rest, *([None] if len(rest) == 1 else []))
+        summary = task(chunk, X, *rest, *([None] if len(rest) == 1 else []))
     except (TypeError, ValueError) as error:
-        return _Failure(str(error))
+        return _Failure(str(error)), rows
+    return summary, Fingerprint.of(X, *rest)
 
 
 def _one_row(*values):
     """A record batch of one row, with the columns of `_SUMMARIES` or `_PARTITIONS`."""
     import pyarrow as pa
 
-    kinds = (pa.int32(), pa.int32(), pa.binary(), pa.int64())[: len(values)]
-    names = ("place", "piece", "data", "n_rows")[: len(values)]
+    kinds = (pa.int32(), pa.int32(), pa.binary(), pa.int64(), pa.decimal128(20))[: len(values)]
+    names = ("place", "piece", "data", "n_rows", "fingerprint")[: len(values)]
     columns = [pa.array([value], kind) for value, kind in zip(values, kinds, strict=True)]
     return pa.record_batch(columns, names=names)
 
