@@ -6,9 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from tamis.cli.data import find_words, load
 from tamis.cli.show_clinical import _told
-from tamis.comparison.folder import RunFolder
 from tests.cli.conftest import unwrapped, write_csv
 
 HEADER = ["marker", "age", "sex", "site", "date", "color", "y"]
@@ -170,32 +168,6 @@ def test_errors_of_single_features_from_the_features_file(data, tamis, tmp_path)
     wrong = write_csv(tmp_path / "wrong.csv", ["feature", "assay_error"], [["color", "0.4"]])
     words[words.index(features)] = wrong
     assert "no such numeric feature" in tamis(*words)[2]
-
-
-def test_the_former_names_of_the_measurement_error_work_with_a_message(data, tamis, tmp_path):
-    rows = [["marker", "0.4"], ["age", "0"]]
-    former = write_csv(tmp_path / "former.csv", ["feature", "assay_cv"], rows)
-    words = ["fit", data, "--target", "y", *WORDS, "--drop", "date", "--json"]
-    code, out, err = tamis(*words, "--features", former)
-    assert code == 0, err
-    assert json.loads(out)["model"]["assay"]["features"] == {"marker": 0.4}
-    assert "the column assay_cv is now called assay_error" in err
-    both = write_csv(tmp_path / "both.csv", ["feature", "assay_cv", "assay_error"], ["abc"])
-    assert "has the column 'assay_cv'" in tamis(*words, "--features", both)[2]
-    by_old_name = tamis(*words, "--assay-cv", "0.2")
-    assert "--assay-cv is now called --assay-error" in by_old_name[2]
-    by_new_name = tamis(*words, "--assay-error", "0.2")
-    assert "now called" not in by_new_name[2]
-    old, new = (json.loads(found[1])["model"]["assay"] for found in (by_old_name, by_new_name))
-    assert old == new and old["features"]
-    assert "--assay-error" in (shown := tamis("fit", "--help")[1]) and "assay-cv" not in shown
-
-
-def test_a_run_made_with_the_former_name_keeps_its_measurement_error(run):
-    words = find_words(RunFolder(run[0]))
-    del words["assay_error"]
-    words["assay_cv"] = 0.2
-    assert load(words).options.assay_error == 0.2
 
 
 @pytest.mark.parametrize(

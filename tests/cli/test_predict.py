@@ -103,9 +103,6 @@ def test_rows_of_small_probability_are_referred(run_folder, new, table, tamis):
     best = [max(float(row["p_ill"]), float(row["p_well"])) for row in rows]
     assert [row["refer"] for row in rows] == ["yes" if p < 0.9 else "no" for p in best]
     assert {row["refer"] for row in rows} == {"yes", "no"}
-    code, out, err = tamis("predict", run_folder, new, "--reject", "0.9")
-    assert "--reject is now called --refer" in err and code == 0
-    assert out == tamis("predict", run_folder, new, "--refer", "0.9")[1]
 
 
 def test_datum_wise_models_say_what_they_asked_for(models, new, table):

@@ -129,7 +129,7 @@ def everything(folder):
         "sex": ["fm"[i // 2 % 2] for i in range(120)],
     }
     words = ["--batch", "site", "--time", "date", "--subgroups", "sex", "--permutations", "2"]
-    words += ["--learning-curve", "--assay-cv", "0.1", "--keep", "x3"]
+    words += ["--learning-curve", "--assay-error", "0.1", "--keep", "x3"]
     return write_numbers(folder / "d.csv", X, y, **more), words
 
 

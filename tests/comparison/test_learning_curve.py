@@ -195,13 +195,3 @@ def test_errors_that_make_no_sense(error):
     X, y = positive_signal(60)
     with pytest.raises(ValueError, match=r"measurement error|assay_error must be"):
         compare(X, y, assay_error=error, **FAST)
-
-
-def test_the_former_name_of_the_measurement_error_works_with_a_warning():
-    X, y = positive_signal(120)
-    with pytest.warns(FutureWarning, match="assay_cv is now called assay_error"):
-        former = compare(X, y, assay_cv={"x0": 0.4}, **FAST)
-    now = compare(X, y, assay_error={"x0": 0.4}, **FAST)
-    assert former.clinical["assay"] == now.clinical["assay"]
-    with pytest.raises(ValueError, match="give assay_error alone"):
-        compare(X, y, assay_cv=0.1, assay_error=0.1, **FAST)

@@ -1,9 +1,7 @@
 """Options of the questionnaire, which `ask` and `export --to html` share."""
 
-import argparse
-
 from tamis.cli import argument_types
-from tamis.cli.reading_options import Renamed, add_prevalence
+from tamis.cli.reading_options import add_prevalence
 
 
 def add_ask(commands, make_command, run):
@@ -44,14 +42,5 @@ def add_conversation(parser, where=""):
 
 
 def add_refer(parser, help):
-    """Add the option that refers doubtful rows to a person, and its former name."""
-    kind = {"dest": "refer", "type": argument_types.share}
-    parser.add_argument("--refer", metavar="P", help=help, **kind)
-    parser.add_argument(
-        "--reject",
-        action=Renamed,
-        const="--refer",
-        default=argparse.SUPPRESS,
-        help=argparse.SUPPRESS,
-        **kind,
-    )
+    """Add the option that refers doubtful rows to a person."""
+    parser.add_argument("--refer", metavar="P", type=argument_types.share, help=help)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tamis import __version__
-from tamis.cli.printing import STANDARD_INPUT, say
+from tamis.cli.printing import STANDARD_INPUT
 from tamis.comparison.fitted.promises import check_promises
 from tamis.comparison.options import Options
 from tamis.comparison.running.checkpoints import refuse_other_versions
@@ -80,7 +80,7 @@ def load(words, folder=None, *, force=False, tell=lambda message: None):
     _check_words(words)
     descriptions = {}
     if words["features_file"]:
-        descriptions = read_features_file(words["features_file"], words["max_size"], tell)
+        descriptions = read_features_file(words["features_file"], words["max_size"])
     decision = streamed = None
     if words["data"] is None:
         table, name = _embedded(words), EMBEDDED
@@ -89,9 +89,7 @@ def load(words, folder=None, *, force=False, tell=lambda message: None):
         table, decision, streamed = _read(words, descriptions, folder, force, tell)
     groups, costs = _check_descriptions(descriptions, table)
     measured = {n: d["assay_error"] for n, d in descriptions.items() if "assay_error" in d}
-    options = Options.from_words(
-        _present(words), costs=costs, feature_groups=groups, assay_errors=measured
-    )
+    options = Options.from_words(words, costs=costs, feature_groups=groups, assay_errors=measured)
     return Loaded(name, table, options, descriptions, decision, streamed)
 
 
@@ -123,14 +121,9 @@ def find_words(folder, data=None):
     return words
 
 
-def _present(words):
-    """Options of a run by their present names."""
-    return {"assay_error": words.get("assay_cv"), **words}
-
-
 def _check_words(words):
     """Raise InputError for invalid options before anything is read."""
-    options = Options.from_words(_present(words))
+    options = Options.from_words(words)
     find_methods(options)
     check_promises(options)
     if words["n_jobs"] == 0 or words["n_jobs"] < -1:
@@ -191,7 +184,7 @@ def _read(words, descriptions, folder, force, tell):
     table, streamed = open_stream(
         words["data"],
         options,
-        Options.from_words(_present(words)),
+        Options.from_words(words),
         decision,
         folder=place,
         force=force,
@@ -217,13 +210,13 @@ def _embedded(words):
     return Table(Columns(bunch.data, names), {}, labels, "diagnosis")
 
 
-def read_features_file(path, max_size=None, tell=say):
+def read_features_file(path, max_size=None):
     """Read a features file: one dict per feature, with the fields that are given.
 
     `path`: CSV with the column "feature", and any of question, unit, type (number, integer,
     choice, yes/no), choices (separated by |), unlisted (what a value that is not among the choices
     is: error or missing), min, max, cost, group, assay_error. `max_size`: bytes of memory that it
-    may use; None: half of what is available. `tell`: called with messages for the user.
+    may use; None: half of what is available.
     """
     try:
         size = check_path(path).stat().st_size
@@ -239,7 +232,6 @@ def read_features_file(path, max_size=None, tell=say):
             rows = list(csv.DictReader(file, delimiter=delimiter))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"cannot read the features file {path}: {error}") from error
-    rows = _rename_fields(rows, path, tell)
     fields = list(rows[0]) if rows else [name.strip() for name in first.split(delimiter) if name]
     unknown = [name for name in fields if name is None or name.strip() not in _FIELDS]
     if "feature" not in [name.strip() for name in fields if name] or unknown:
@@ -259,19 +251,6 @@ def read_features_file(path, max_size=None, tell=say):
             raise InputError(f"{path}, line {line}: {what}.")
         described[name] = _check_description(given, f"{path}, line {line}")
     return described
-
-
-def _rename_fields(rows, path, tell):
-    """The rows with the present names of fields, and a message about former names."""
-    old, new = "assay_cv", "assay_error"
-    fields = [name.strip() for name in (rows[0] if rows else ()) if name]
-    if old not in fields or new in fields:
-        return rows
-    tell(
-        f"{path}: the column {old} is now called {new}; the old name will not work in the next "
-        "release"
-    )
-    return [{new if k and k.strip() == old else k: v for k, v in row.items()} for row in rows]
 
 
 def _check_description(given, where):

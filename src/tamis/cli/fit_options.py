@@ -1,9 +1,7 @@
 """Options of `tamis fit`, with their help texts."""
 
-import argparse
-
 from tamis.cli import argument_types
-from tamis.cli.reading_options import DATA, Renamed, add_declared, add_guard, add_reading
+from tamis.cli.reading_options import DATA, add_declared, add_guard, add_reading
 
 ABOUT = "text file with the intended use of the model, for the report and the questionnaire"
 
@@ -114,11 +112,3 @@ def add_clinical(parser):
         "later rows from earlier ones",
     )
     add_declared(group, "clinical")
-    group.add_argument(
-        "--assay-cv",
-        dest="assay_error",
-        action=Renamed,
-        const="--assay-error",
-        type=float,
-        help=argparse.SUPPRESS,
-    )

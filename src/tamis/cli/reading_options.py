@@ -1,25 +1,14 @@
 """Options that several commands share: how data are read, and how CSV is written."""
 
-import argparse
 from dataclasses import MISSING
 from functools import partial
 
 from tamis.cli import argument_types
-from tamis.cli.printing import say
 from tamis.comparison.options import Number, declared, switch
 from tamis.tables.columns.missing import BELOW_DETECTION
 
 DATA = "table to read: a file, or - for standard input"
 SEED = "seed of the random numbers (default: 0)"
-
-
-class Renamed(argparse.Action):
-    """Accept the former name of an option, with a message; `const` is its new name."""
-
-    def __call__(self, parser, options, values, option=None):
-        """Store the value under the new name."""
-        say(f"{option} is now called {self.const}; the old name will not work in the next release")
-        setattr(options, self.dest, values)
 
 
 def add_declared(group, name):

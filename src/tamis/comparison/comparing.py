@@ -85,7 +85,6 @@ def compare(
     force: bool = False,
     max_seconds: float | None = None,
     callbacks: Sequence[Callback] = (),
-    assay_cv: float | Mapping[str, float] | None = None,
     n_jobs: int | None = None,
     random_state: int | None = 0,
     device: str | None = None,
@@ -189,8 +188,6 @@ def compare(
         Start no new work after this many seconds; the cheapest method is always finished.
     callbacks : sequence of Callback
         Called before, during and after the work.
-    assay_cv : float, mapping of str to float, or None
-        Former name of `assay_error`; it will be removed in the next release.
     n_jobs : int or None
         Number of processes; -1 for all cores. Results do not depend on it.
     random_state : int or None
@@ -216,8 +213,6 @@ def compare(
     [0, 0, 0]
     """
     parameters = dict(locals())
-    if assay_cv is not None:
-        assay_error = _renamed("assay_cv", assay_cv, "assay_error", assay_error)
     try:
         table, backend = as_table(
             X,
@@ -277,18 +272,6 @@ def _warn_of_dropped(notes):
     dropped = [in_python(note, PARAMETERS) for note in notes if note.startswith("dropped ")]
     if dropped:
         warnings.warn("; ".join(dropped), UserWarning, stacklevel=3)
-
-
-def _renamed(old, value, new, other):
-    """The value of a parameter that was given by its former name."""
-    if other is not None:
-        raise ValueError(f"{old} is the former name of {new}; give {new} alone.")
-    warnings.warn(
-        f"{old} is now called {new}; the old name will be removed in the next release.",
-        FutureWarning,
-        stacklevel=3,
-    )
-    return value
 
 
 def compare_table(
