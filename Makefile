@@ -86,6 +86,7 @@ test-pythons:
 
 # Sdist and wheel in dist/: built twice, looked into, and tried in fresh environments (half an hour).
 release: $(STAMP)
+	$(BIN)/python tools/changelog.py --check
 	$(BIN)/python tools/release.py --output dist
 
 lint: $(STAMP)

@@ -121,5 +121,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--check", action="store_true")
     if parser.parse_args().check:
-        raise SystemExit("\n".join(check()))
+        raise SystemExit("\n".join(check()) or None)
     gather(datetime.date.today().isoformat())

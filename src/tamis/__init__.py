@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # what type checkers see of the names below
     from tamis.primal_dual import PrimalDualClassifier, PrimalDualClassifierCV
     from tamis.tables import TableClassifier, read_chunks, read_table
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 _MODULE_OF_NAME = {
     "DatumWiseClassifier": "tamis.datumwise",
