@@ -6,8 +6,6 @@ nothing cancels. Sums are of 64 bits. On NVIDIA cards a kernel of Triton reads X
 blocks of rows are converted to 64 bits and multiplied.
 """
 
-from itertools import pairwise
-
 import numpy as np
 
 from tamis._array import clip, from_host, is_single, namespace, rows_in_double, to_host
@@ -24,28 +22,24 @@ def device_moments(X, codes, n_classes, weights):
     ones. Returns `weight` (n_classes,); `origin` (n_features,): the first row; `mean`, `variance`
     (n_classes, n_features): the mean is that of ``X - origin``.
     """
-    xp = namespace(X)
-    first = xp.astype(X[0, :], xp.float64)
-    add_up = _read_once if _has_triton(X) else _multiply
-    sums, squares, weight, divisor = add_up(X, codes, n_classes, weights, first)
-    mean = sums / divisor
-    variance = clip((squares - sums * mean) / divisor, 0.0, None)
+    moments = _read_once if _has_triton(X) else _multiply
     # One copy to the host, after which nothing is left to compute.
-    found = to_host(xp.concat([first[None, :], mean, variance]))
+    weight, found = moments(X, codes, n_classes, weights)
     return weight, found[0], found[1 : 1 + n_classes], found[1 + n_classes :]
 
 
-def _weigh(X, codes, n_classes, weights):
-    """Weights of the classes, and what their sums are divided by, where X is."""
+def _weigh(codes, n_classes, weights):
+    """Weights of the classes, and what their sums are divided by."""
     if weights is None:
         weight = count_classes(codes, n_classes).astype(np.float64)
     else:
         weight = np.bincount(codes, weights, n_classes)
-    return weight, from_host(np.where(weight > 0, weight, 1.0)[:, None], X)
+    return weight, np.where(weight > 0, weight, 1.0)
 
 
-def _multiply(X, codes, n_classes, weights, first):
+def _multiply(X, codes, n_classes, weights):
     xp = namespace(X)
+    first = xp.astype(X[0, :], xp.float64)
     indicator = (codes[:, None] == np.arange(n_classes)).astype(np.float64)
     if weights is not None:
         indicator *= weights[:, None]
@@ -55,7 +49,11 @@ def _multiply(X, codes, n_classes, weights, first):
         away, of_class = part - first, xp.matrix_transpose(indicator[rows, :])
         sums = sums + of_class @ away
         squares = squares + of_class @ (away * away)
-    return sums, squares, *_weigh(X, codes, n_classes, weights)
+    weight, divisor = _weigh(codes, n_classes, weights)
+    divisor = from_host(divisor[:, None], X)
+    mean = sums / divisor
+    variance = clip((squares - sums * mean) / divisor, 0.0, None)
+    return weight, to_host(xp.concat([first[None, :], mean, variance]))
 
 
 def _has_triton(X):
@@ -68,34 +66,32 @@ def _has_triton(X):
     return True
 
 
-def _read_once(X, codes, n_classes, weights, first):
+def _read_once(X, codes, n_classes, weights):
+    """The host waits for the card only at the end: what it does not ask, it need not wait for."""
     import torch
 
-    from tamis.centers._triton_kernels import add_rows
+    from tamis.centers._triton_kernels import add_rows, divide_sums
 
     place = {"device": X.device}
-    small = np.min_scalar_type(n_classes)
-    order = torch.argsort(torch.as_tensor(codes.astype(small), **place), stable=True)
-    # The host counts while the device sorts; all copies to it come before the kernel, because
-    # they would wait for it.
-    weight, divisor = _weigh(X, codes, n_classes, weights)
-    ends = np.cumsum(
-        weight.astype(np.int64) if weights is None else count_classes(codes, n_classes)
-    )
-    starts, stops, owners = [], [], []
-    for c, (start, stop) in enumerate(pairwise([0, *ends.tolist()])):
-        some = range(start, stop, _SPLIT_ROWS)
-        starts += some
-        stops += [min(at + _SPLIT_ROWS, stop) for at in some]
-        owners += [c] * len(some)
-    parts = torch.empty((2, len(starts), X.shape[1]), dtype=torch.float64, **place)
-    splits = torch.as_tensor([starts, stops], **place)
+    small = codes.astype(np.uint8 if n_classes < 256 else np.int32)
+    ordered, order = torch.sort(torch.as_tensor(small, **place), stable=True)
+    classes = torch.arange(n_classes + 1, dtype=ordered.dtype, **place)
+    bounds = torch.searchsorted(ordered, classes)
+    n_splits = (bounds.diff() + (_SPLIT_ROWS - 1)) // _SPLIT_ROWS  # of each class
+    ends = torch.cumsum(n_splits, 0)
+    splits = torch.arange(
+        len(codes) // _SPLIT_ROWS + n_classes, **place
+    )  # the last ones are empty
+    owners = torch.searchsorted(ends, splits, right=True)
+    parts = torch.empty((2, len(splits), X.shape[1]), dtype=torch.float64, **place)
+    found = torch.empty((1 + 2 * n_classes, X.shape[1]), dtype=torch.float64, **place)
     if weights is None:
-        weights = torch.ones(len(codes), dtype=torch.float64, **place)
+        divisor = bounds.diff().clamp(min=1).double()
     else:
-        weights = torch.as_tensor(weights, **place)
-    add_rows(X, order, *splits, weights, first, parts)
-    # One sum for each class in a fixed order: index_add_ would add in any.
-    bounds = np.searchsorted(owners, np.arange(n_classes + 1))
-    both = torch.stack([parts[:, a:b].sum(1) for a, b in pairwise(bounds)])
-    return both[:, 0], both[:, 1], weight, divisor
+        weight, divisor = _weigh(codes, n_classes, weights)
+        weights, divisor = torch.as_tensor(weights, **place), torch.as_tensor(divisor, **place)
+    add_rows(X, order, bounds, ends - n_splits, owners, weights, parts, _SPLIT_ROWS)
+    divide_sums(X, parts, ends - n_splits, ends, divisor, found)
+    if weights is None:
+        weight, _ = _weigh(codes, n_classes, None)  # while the card adds up
+    return weight, torch.empty_like(found, device="cpu", pin_memory=True).copy_(found).numpy()
