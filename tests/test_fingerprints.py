@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tamis._base.fingerprints import Fingerprint
+from tamis._fingerprints import Fingerprint
 
 MAKE = {
     "float64": lambda X: X,

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from numpy.typing import NDArray
 
-from tamis._base.fingerprints import Fingerprint, FingerprintedTask, MergeFingerprinted
+from tamis._fingerprints import Fingerprint, FingerprintedTask, MergeFingerprinted
 
 __all__ = ["NO_ROWS", "LocalChunks", "Passes", "Remember", "merge_in_tree"]
 

@@ -18,7 +18,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any
 
-from tamis._base.fingerprints import Fingerprint
+from tamis._fingerprints import Fingerprint
 from tamis._passes import Passes, merge_in_tree
 from tamis.spark.columns import Features, find_features, position_of, read_column, require_frame
 
