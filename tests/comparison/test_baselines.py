@@ -1,5 +1,7 @@
 """The sparse baselines: paths of the lasso, and models that are used like those of any method."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -85,6 +87,28 @@ def test_levels_of_the_lasso_are_numbers_of_features_and_better_and_better(n_cla
     if n_classes == 2:  # each class against the rest has a loss of its own
         assert (np.diff(losses) <= 1e-6).all()
     assert losses[-1] < 0.5 * losses[0]
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(90) % 4.0])
+def test_methods_that_share_a_path_are_trained_as_if_alone(weights):
+    rng = np.random.default_rng(2)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 40)) + rng.normal(size=(3, 40))[y] * (np.arange(40) < 6)
+    problem = replace(make(X, y), weights=weights)
+    lasso, relaxed = find_method("l1-logistic"), find_method("relaxed-l1")
+    few, many = [1, 2, 4], [1, 5, 20]
+
+    def part():
+        return problem.train_part(np.arange(90), problem.codes, 0)
+
+    def decisions(trained):
+        return trained.path.decisions(X)
+
+    shared = part()
+    asked = (lasso, many), (relaxed, few), (lasso, few), (lasso, [*many, 40])
+    together = [decisions(method.train(shared, levels)) for method, levels in asked]
+    for made, (method, levels) in zip(together, asked, strict=True):
+        assert_array_equal(made, decisions(method.train(part(), levels)))
 
 
 def test_kept_features_and_groups_count_as_in_other_methods():

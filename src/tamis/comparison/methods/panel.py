@@ -29,7 +29,7 @@ from tamis.comparison.problem.problem import Part, Problem
 from tamis.heads import head_of
 from tamis.panel import PanelClassifier
 from tamis.panel.chunks import AllRows, ChunkReader
-from tamis.panel.forward import dense_columns, keys_of
+from tamis.panel.forward import dense_columns
 from tamis.panel.outer import outer_splits
 from tamis.panel.path import PanelPath
 from tamis.panel.selection import MOST_ROWS, is_rare, keeps_sparse
@@ -100,7 +100,7 @@ class PanelMethod(RankingMethod, PanelModels, StreamingMethod):
             weights,
             part.known.size,
             part.groups,
-            _keys(part),
+            part.keys,
         )
         most = np.minimum(np.asarray(levels, dtype=np.int64), paths[0].levels[-1])
         return [Trained(path, part, np.searchsorted(path.levels, most)) for path in paths]
@@ -198,16 +198,8 @@ def _weights(part):
 
 def _order(part, k, selection):
     return _make_panel(part)._order(
-        selection, part.X, part.codes, k, part.weights, part.known.size, part.groups, _keys(part)
+        selection, part.X, part.codes, k, part.weights, part.known.size, part.groups, part.keys
     )
-
-
-def _keys(part):
-    """Keys of the rows of a part, which are found once."""
-    keys = vars(part).get("_row_keys")
-    if keys is None:
-        keys = vars(part)["_row_keys"] = keys_of(part.X, _weights(part))
-    return keys
 
 
 def _make_panel(part):
@@ -226,7 +218,7 @@ def choose_folds(part: Part) -> int | list[tuple[NDArray, NDArray]]:
     """Outer folds for a panel: three, or all rows where no fold would leave two classes."""
     given = part.X, part.codes, _weights(part), part.groups, part.seed
     try:
-        outer_splits(_OUTER_FOLDS, *given, keys=_keys(part))
+        outer_splits(_OUTER_FOLDS, *given, keys=part.keys)
     except ValueError:
         rows = np.arange(part.codes.size)
         return [(rows, rows)]

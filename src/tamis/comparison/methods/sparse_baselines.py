@@ -99,11 +99,12 @@ class RelaxedL1(SparseBaseline):
         kept = part.problem.kept[part.feature_of]
         columns: list[NDArray] = []
         refitted, ridges = [], []
+        folds = content_folds(part.X, part.codes, _RIDGE_FOLDS, part.groups, part.seed, part.keys)
         for some in fit_l1_path(part, levels)[1]:
             features = np.unique(part.feature_of[some])
             every = np.flatnonzero(np.isin(part.feature_of, features) | kept)
             if not columns or not np.array_equal(every, columns[-1]):
-                tuned, ridge = _tune_ridge(part, every)
+                tuned, ridge = _tune_ridge(part, every, folds)
             columns.append(every)
             refitted.append(tuned)
             ridges.append(ridge)
@@ -233,11 +234,11 @@ def fit_l1_path(part: Part, counts: Sequence[float]) -> tuple[list[LinearHead], 
     For each number of features, ascending, the weakest penalty before there are more; kept
     features do not count. Decisions of several classes are the log odds of each against the rest.
     """
-    scaler = StandardScaler(with_mean=not is_sparse(part.X))
-    X = scaler.fit_transform(part.X, sample_weight=part.weights)
-    chosen = [1] if part.known.size == 2 else range(part.known.size)
-    fits = [L1Path(X, part.codes == c, _balance(part.codes == c, part)) for c in chosen]
-    path = _follow(fits, part, scaler)
+    most = max(counts)
+    known = vars(part).get("_l1_path")  # of the method that asked before
+    if known is None or known[0] < most:
+        known = vars(part)["_l1_path"] = most, _follow_to(most, part)
+    path = iter(known[1])
     head, some, _ = following = next(path)
     heads, columns = [], []
     for count in counts:
@@ -247,6 +248,20 @@ def fit_l1_path(part: Part, counts: Sequence[float]) -> tuple[list[LinearHead], 
         heads.append(head)
         columns.append(some)
     return heads, columns
+
+
+def _follow_to(most, part):
+    """What `_follow` gives, up to the first step with more than so many features."""
+    scaler = StandardScaler(with_mean=not is_sparse(part.X))
+    X = scaler.fit_transform(part.X, sample_weight=part.weights)
+    chosen = [1] if part.known.size == 2 else range(part.known.size)
+    fits = [L1Path(X, part.codes == c, _balance(part.codes == c, part)) for c in chosen]
+    steps = []
+    for step in _follow(fits, part, scaler):
+        steps.append(step)
+        if step[2] > most:
+            break
+    return steps
 
 
 def _follow(fits, part, scaler):
@@ -297,13 +312,12 @@ def _unscaled(model, scaler, columns):
     return _in_units(model.coef_, model.intercept_, scaler, columns)
 
 
-def _tune_ridge(part, columns):
+def _tune_ridge(part, columns, folds):
     """Ridge-logistic regression on some columns, with the ridge of the least loss in folds."""
     X, codes, n_classes = take_columns(part.X, columns), part.codes, part.known.size
     fit = fit_sparse_logistic if is_sparse(X) else fit_logistic
     weights = np.ones(codes.size) if part.weights is None else part.weights
     weights = weigh_classes(codes, weights, n_classes, part.class_weight)
-    folds = content_folds(part.X, codes, _RIDGE_FOLDS, part.groups, part.seed)
     losses = np.zeros(len(_RIDGES))
     for fold in range(_RIDGE_FOLDS):
         train, test = folds != fold, folds == fold

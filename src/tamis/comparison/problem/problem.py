@@ -19,6 +19,7 @@ from tamis._array import Matrix, is_sparse
 from tamis._base import decided
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.problem.redundancy import drop_redundant
+from tamis.panel.forward import keys_of
 from tamis.tables.preparing.preparation import Preparation
 
 __all__ = ["Part", "Problem"]
@@ -166,6 +167,12 @@ class Part:
     def with_missing(self) -> Matrix:
         """The data with NaN where a value is missing; few methods need them."""
         return self.test_rows(self.rows)[1] if self._may_miss else self.X
+
+    @cached_property
+    def keys(self) -> NDArray[np.uint64]:
+        """Keys of the rows, from which folds are made (`tamis.panel.forward.content_folds`)."""
+        weights = np.ones(self.codes.size) if self.weights is None else self.weights
+        return keys_of(self.X, weights)
 
     @property
     def _may_miss(self):
