@@ -28,6 +28,8 @@ from tamis._compile import compiled
 from tamis.landmarks._distance_kernels import add_squares, finish_keys
 
 MOST = 64
+# Rows that are measured at once, so that sums need not wait.
+_TOGETHER = 4
 # Relative rounding error of float32.
 U = 2.0**-24
 
@@ -61,42 +63,6 @@ def measure_all(A, BT, is_angle, indices, distances):
 
 
 @compiled
-def _measure(a, B, rows, n_rows, is_angle, keys, fars):
-    """Keys of some rows: distances, or tangents of half the angles; four at a time."""
-    K = a.size
-    start = 0
-    while start < n_rows:
-        b0 = B[rows[start]]
-        b1 = B[rows[min(start + 1, n_rows - 1)]]
-        b2 = B[rows[min(start + 2, n_rows - 1)]]
-        b3 = B[rows[min(start + 3, n_rows - 1)]]
-        n0, n1, n2, n3 = 0.0, 0.0, 0.0, 0.0
-        f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
-        if is_angle:
-            for j in range(K):
-                x = a[j]
-                n0 += (x - b0[j]) * (x - b0[j])
-                n1 += (x - b1[j]) * (x - b1[j])
-                n2 += (x - b2[j]) * (x - b2[j])
-                n3 += (x - b3[j]) * (x - b3[j])
-                f0 += (x + b0[j]) * (x + b0[j])
-                f1 += (x + b1[j]) * (x + b1[j])
-                f2 += (x + b2[j]) * (x + b2[j])
-                f3 += (x + b3[j]) * (x + b3[j])
-        else:
-            for j in range(K):
-                x = a[j]
-                n0 += (x - b0[j]) * (x - b0[j])
-                n1 += (x - b1[j]) * (x - b1[j])
-                n2 += (x - b2[j]) * (x - b2[j])
-                n3 += (x - b3[j]) * (x - b3[j])
-        keys[start], keys[start + 1], keys[start + 2], keys[start + 3] = n0, n1, n2, n3
-        fars[start], fars[start + 1], fars[start + 2], fars[start + 3] = f0, f1, f2, f3
-        start += 4
-    finish_keys(keys[:n_rows], fars[:n_rows], is_angle)
-
-
-@compiled
 def _insert(key, row, n_found, index, distance):
     """Insert a row into the list of the nearest, ordered by (key, row); returns its new length."""
     k = index.size
@@ -114,67 +80,6 @@ def _insert(key, row, n_found, index, distance):
     distance[place] = key
     index[place] = row
     return n_found + 1
-
-
-@compiled
-def _place(keys, rows, ordered, ranked, index, distance):
-    """Sort some rows by (key, row) into their places, without branches."""
-    n_rows = keys.size
-    for c in range(n_rows):
-        key = keys[c]
-        row = rows[c]
-        rank = 0
-        for other in range(n_rows):
-            x = keys[other]
-            rank += (x < key) | ((x == key) & (rows[other] < row))
-        ordered[rank] = row
-        ranked[rank] = key
-    for r in range(index.size):
-        index[r] = ordered[r]
-        distance[r] = ranked[r]
-
-
-# Slices, loops from 0 and fmax (not a comparison): otherwise these are not vectorised.
-
-
-@compiled
-def _bound(s, g, r, gamma, shift):
-    for j in range(s.size):
-        s[j] = (g[j] + shift) * r[j] + gamma[j]
-
-
-@compiled
-def _raise(top, s):
-    for p in range(s.size):
-        top[p] = np.fmax(top[p], s[p])
-
-
-@compiled
-def _reached_by(top, most, k):
-    """A value that at least k of `top` reach, about the k-th largest.
-
-    `most` takes the maxima of MOST sets of groups. Each set has a group that reaches the least of
-    them, and k is at most MOST: so halving may start there.
-    """
-    for p in range(most.size):
-        most[p] = top[p]
-    for start in range(most.size, top.size, most.size):
-        _raise(most, top[start : start + most.size])
-    low = most[0]
-    high = most[0]
-    for p in range(1, most.size):
-        low = min(low, most[p])
-        high = max(high, most[p])
-    for _ in range(6):
-        middle = np.float32(0.5) * (low + high)
-        count = np.int32(0)
-        for p in range(top.size):
-            count += np.int32(top[p] >= middle)
-        if count >= k:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 class DistanceTerms(NamedTuple):
@@ -237,73 +142,144 @@ def select_nearest(A, B, G, terms, first, mode, lanes, lists):
 
     `A`, `B`: maps (unit rows for angles). `G`: bounds on similarities by distance; the first row
     is row `first` of A. `first`: query of the first row of G. `mode`: 0: Euclidean; 1: angle,
-    similarities from distances of unit rows; 2: angle, from cosines. `lanes`: number of groups.
-    `lists` (n_queries, k): indices and distances, filled in; distances are tangents of half the
-    angles in modes 1 and 2.
+    similarities from distances of unit rows; 2: angle, from cosines. `lanes`: number of groups, a
+    multiple of MOST. `lists` (n_queries, k): indices and distances, filled in; distances are
+    tangents of half the angles in modes 1 and 2.
+
+    All in one function: one that receives an array, or takes a slice, counts its references, which
+    takes as long as most steps here. Unsigned indices let the loops be vectorised.
     """
     slope, alpha, size, r, gamma, unit = terms
     indices, distances = lists
-    n = B.shape[0]
+    n, K = B.shape
     k = indices.shape[1]
     is_angle = mode > 0
-    cosines = np.empty(n, np.float32)
+    a, b, g = A.reshape(-1), B.reshape(-1), G.reshape(-1)
+    s = np.empty(n, np.float32)
     top = np.empty(lanes, np.float32)
     most = np.empty(MOST, np.float32)
     groups = np.empty(lanes + 1, np.int64)
-    rows = np.empty(n + 3, np.int64)
-    keys = np.empty(n + 3)
-    fars = np.empty(n + 3)
+    rows = np.empty(n + _TOGETHER, np.int64)
+    keys = np.empty(n + _TOGETHER)
+    fars = np.empty(n + _TOGETHER)
     ordered = np.empty(MOST, np.int64)
     ranked = np.empty(MOST)
     for block_row in range(G.shape[0]):
         i = first + block_row
-        g = G[block_row]
-        index = indices[i]
-        distance = distances[i]
+        query, base = np.uint64(i * K), np.uint64(block_row * n)
         n_found = np.int64(0)
         reached = np.float32(-np.inf)
         above = np.float32(np.inf)
         # Else too far away for float32: all rows are measured.
         is_bounded = slope[i] < 1e15
-        s = g
         if is_bounded:
-            if mode == 2:
-                _bound(cosines, g, r, gamma, alpha[i])
-                s = cosines
+            shift = alpha[i]
             for p in range(lanes):
                 top[p] = -np.inf
             for start in range(0, n, lanes):
-                _raise(top, s[start : min(start + lanes, n)])
-            reached = _reached_by(top, most, k)
+                width, at = min(lanes, n - start), np.uint64(start)
+                # fmax, not a comparison: otherwise these loops are not vectorised.
+                if mode == 2:
+                    for p in range(width):
+                        j = at + np.uint64(p)
+                        x = (g[base + j] + shift) * r[j] + gamma[j]
+                        s[j] = x
+                        top[np.uint64(p)] = np.fmax(top[np.uint64(p)], x)
+                else:
+                    for p in range(width):
+                        j = at + np.uint64(p)
+                        x = g[base + j]
+                        s[j] = x
+                        top[np.uint64(p)] = np.fmax(top[np.uint64(p)], x)
+            # A value that at least k groups reach, about the k-th largest of their maxima: `most`
+            # has the maxima of MOST sets of groups, each set has a group that reaches the least of
+            # them, and k is at most MOST. So halving may start there.
+            for p in range(MOST):
+                most[p] = top[p]
+            for start in range(MOST, lanes, MOST):
+                for p in range(MOST):
+                    most[p] = np.fmax(most[p], top[np.uint64(start + p)])
+            reached = high = most[0]
+            for p in range(1, MOST):
+                reached = min(reached, most[p])
+                high = max(high, most[p])
+            for _ in range(6):
+                middle = np.float32(0.5) * (reached + high)
+                count = np.int32(0)
+                for p in range(lanes):
+                    count += np.int32(top[np.uint64(p)] >= middle)
+                if count >= k:
+                    reached = middle
+                else:
+                    high = middle
         while True:
             n_rows = np.int64(0)
             if is_bounded:
                 # Always written, but counted only if it holds: a branch would be mispredicted.
                 n_groups = 0
                 for p in range(lanes):
-                    groups[n_groups] = p
-                    n_groups += top[p] >= reached
+                    groups[np.uint64(n_groups)] = p
+                    n_groups += top[np.uint64(p)] >= reached
                 for h in range(n_groups):
-                    j = groups[h]
+                    j = groups[np.uint64(h)]
                     while j < n:
-                        rows[n_rows] = j
-                        n_rows += (s[j] >= reached) & (s[j] < above)
+                        rows[np.uint64(n_rows)] = j
+                        x = s[np.uint64(j)]
+                        n_rows += (x >= reached) & (x < above)
                         j += lanes
             else:
                 for j in range(n):
                     rows[j] = j
                 n_rows += n
-            _measure(A[i], B, rows, n_rows, is_angle, keys, fars)
+            for t in range(n_rows, n_rows + _TOGETHER):  # measured with the others, in vain
+                rows[np.uint64(t)] = 0
+            for t in range(0, n_rows, _TOGETHER):
+                p0, p1 = np.uint64(rows[t] * K), np.uint64(rows[t + 1] * K)
+                p2, p3 = np.uint64(rows[t + 2] * K), np.uint64(rows[t + 3] * K)
+                n0, n1, n2, n3 = 0.0, 0.0, 0.0, 0.0
+                f0, f1, f2, f3 = 0.0, 0.0, 0.0, 0.0
+                if is_angle:
+                    for c in range(K):
+                        j = np.uint64(c)
+                        x = a[query + j]
+                        n0 += (x - b[p0 + j]) * (x - b[p0 + j])
+                        n1 += (x - b[p1 + j]) * (x - b[p1 + j])
+                        n2 += (x - b[p2 + j]) * (x - b[p2 + j])
+                        n3 += (x - b[p3 + j]) * (x - b[p3 + j])
+                        f0 += (x + b[p0 + j]) * (x + b[p0 + j])
+                        f1 += (x + b[p1 + j]) * (x + b[p1 + j])
+                        f2 += (x + b[p2 + j]) * (x + b[p2 + j])
+                        f3 += (x + b[p3 + j]) * (x + b[p3 + j])
+                else:
+                    for c in range(K):
+                        j = np.uint64(c)
+                        x = a[query + j]
+                        n0 += (x - b[p0 + j]) * (x - b[p0 + j])
+                        n1 += (x - b[p1 + j]) * (x - b[p1 + j])
+                        n2 += (x - b[p2 + j]) * (x - b[p2 + j])
+                        n3 += (x - b[p3 + j]) * (x - b[p3 + j])
+                keys[t], keys[t + 1], keys[t + 2], keys[t + 3] = n0, n1, n2, n3
+                fars[t], fars[t + 1], fars[t + 2], fars[t + 3] = f0, f1, f2, f3
+            finish_keys(keys[:n_rows], fars[:n_rows], is_angle)
             if n_found == 0 and k <= n_rows <= MOST:
-                _place(keys[:n_rows], rows[:n_rows], ordered, ranked, index, distance)
+                # Sorted by (key, row) into their places, without branches.
+                for c in range(n_rows):
+                    key, row = keys[np.uint64(c)], rows[np.uint64(c)]
+                    rank = 0
+                    for other in range(n_rows):
+                        o = np.uint64(other)
+                        rank += (keys[o] < key) | ((keys[o] == key) & (rows[o] < row))
+                    ordered[rank], ranked[rank] = row, key
+                for c in range(k):
+                    indices[i, c], distances[i, c] = ordered[c], ranked[c]
                 n_found = k
             else:
                 for c in range(n_rows):
-                    n_found = _insert(keys[c], rows[c], n_found, index, distance)
+                    n_found = _insert(keys[c], rows[c], n_found, indices[i], distances[i])
             if reached == -np.inf or above < np.inf:
                 break
             # Similarity of the k-th best, minus possible rounding.
-            key = distance[k - 1]
+            key = distances[i, k - 1]
             if mode == 2:
                 square = key * key
                 cosine = -1.0 if square == np.inf else (1.0 - square) / (1.0 + square)

@@ -1,14 +1,16 @@
 """Votes of the nearest rows.
 
 Each neighbour votes with the weight of its class, or with that weight divided by its distance; if
-a neighbour is at distance 0, only those at 0 vote. Votes of all numbers of neighbours are
-cumulative sums over one list.
+a neighbour is at distance 0, only those at 0 vote. One pass over a list counts the votes of all numbers
+of neighbours.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tamis._compile import compiled
 
 # Shares of the votes that differ by less than this are equal.
 _TIE = 1e-12
@@ -27,24 +29,32 @@ def vote_shares(
     Shares that agree to 12 digits are made equal. Returns `shares` (len(ks), n_queries,
     n_classes).
     """
-    votes = _count_votes(indices, distances, codes, class_weight, ks, by_distance)
-    total, top = votes.sum(axis=1, keepdims=True), votes.max(axis=1, keepdims=True)
-    leads = top - votes <= _TIE * total
-    return (np.where(leads, top, votes) / total).swapaxes(1, 2)
+    shares = np.empty((ks.size, indices.shape[0], class_weight.size))
+    _fill_shares(indices, distances, codes, class_weight, ks, by_distance, shares)
+    return shares
 
 
-def _count_votes(indices, distances, codes, class_weight, ks, by_distance):
-    """Votes of the k nearest for each k, (len(ks), n_classes, n_queries)."""
-    most = ks[-1]
-    label = codes[indices[:, :most].T]
-    mass = class_weight[label]
-    if by_distance:
-        d = distances[:, :most].T
-        nearest = d[0]
-        # Relative to the nearest: 1 / d alone may overflow. 0 / 0 is 1, and 0 / d is 0.
-        share = np.divide(nearest, d, out=np.ones(d.shape), where=d != 0)
-        mass = mass * share
-    votes = np.empty((ks.size, class_weight.size, indices.shape[0]))
-    for c in range(class_weight.size):
-        votes[:, c] = np.cumsum(np.where(label == c, mass, 0.0), axis=0)[ks - 1]
-    return votes
+@compiled
+def _fill_shares(indices, distances, codes, class_weight, ks, by_distance, shares):
+    votes = np.empty(class_weight.size)
+    for i in range(indices.shape[0]):
+        votes[:] = 0.0
+        nearest = distances[i, 0]
+        n_counted = 0
+        for place in range(ks.size):
+            for t in range(n_counted, ks[place]):
+                c = codes[indices[i, t]]
+                mass = class_weight[c]
+                d = distances[i, t]
+                # Relative to the nearest: 1 / d alone may overflow. 0 / 0 is 1, and 0 / d is 0.
+                if by_distance and d != 0.0:
+                    mass *= nearest / d
+                votes[c] += mass
+            n_counted = ks[place]
+            total, top = 0.0, votes[0]
+            for c in range(votes.size):
+                total += votes[c]
+                top = max(top, votes[c])
+            for c in range(votes.size):
+                vote = top if top - votes[c] <= _TIE * total else votes[c]
+                shares[place, i, c] = vote / total if total != 0.0 else np.nan
