@@ -1,8 +1,8 @@
 """Votes of the nearest rows.
 
 Each neighbour votes with the weight of its class, or with that weight divided by its distance; if
-a neighbour is at distance 0, only those at 0 vote. One pass over a list counts the votes of all numbers
-of neighbours.
+a neighbour is at distance 0, only those at 0 vote. One pass over a list counts the votes of all
+numbers of neighbours.
 """
 
 from __future__ import annotations
