@@ -13,6 +13,7 @@ from tamis.comparison.comparing import compare_table
 from tamis.comparison.fitted.final import fit_final
 from tamis.comparison.options import Options
 from tamis.comparison.stream_decision import Decision, decide, require_disk
+from tamis.comparison.streaming import training_rows
 from tamis.comparison.streaming.streamed import open_stream
 from tamis.models.saving import save_model
 from tamis.panel.forward import dense_columns
@@ -136,6 +137,105 @@ def test_centers_are_those_of_all_rows(data, kind, method):
     assert metrics["streaming"]["parts"]["final model"].startswith("streamed: all")
 
 
+def keys(table):
+    """What the rows of a table hold."""
+    columns = [*table.columns.numeric.T.tolist(), *map(list, table.columns.others.values())]
+    return list(zip(*[map(str, column) for column in columns], strict=True))
+
+
+@pytest.mark.parametrize("method", ["medians", "panel"])
+@pytest.mark.parametrize("kind", ["plain", "groups"])
+def test_calibration_rows_and_their_copies_do_not_train(data, kind, method):
+    reading, options = READING | KINDS[kind], make_options(method, calibration_share=0.3)
+    comparison = stream(data, reading, options)
+    streamed, records, metrics = comparison.fitted(comparison.find(method, 3))
+    whole, aside = read_table(data, **reading), comparison.kept.table
+    out = set(keys(aside))
+    trains = np.array([key not in out for key in keys(whole)])
+    if kind == "groups":
+        trains &= ~np.isin(whole.groups, aside.groups)
+    n_out = whole.n_rows - int(trains.sum())
+    assert aside.n_rows < n_out or kind == "groups"
+    final = metrics["streaming"]["parts"]["final model"]
+    assert final.startswith(f"streamed: all {whole.n_rows:,} rows but {n_out} (calibration set")
+    rest = whole.take(np.flatnonzero(trains))
+    require_trained_on(streamed, records, rest, make_options(method))
+    assert streamed.calibration is not None
+    assert metrics["calibration"]["rows"]["calibration"] == aside.n_rows
+
+
+def require_trained_on(streamed, records, rest, options):
+    """Check that a model was trained on these rows, with the features that it has."""
+    expected = compare_table(rest, options, n_jobs=1)
+    problem = expected.problem
+    counts = np.bincount(problem.codes, problem.weights)
+    assert_allclose(streamed.frequencies, counts / counts.sum())
+    if "medians" in options.methods:
+        model = expected.fitted(expected.find("medians", 3))[0]
+        assert_array_equal(streamed.preparation.fill, model.preparation.fill)
+        assert_array_equal(streamed.estimator.centers_, model.estimator.centers_)
+        return
+    part = problem.train_part(np.arange(problem.n_rows), problem.codes, 0)
+    features = [problem.names.index(record["feature"]) for record in records]
+    columns = np.flatnonzero(np.isin(part.feature_of, features))
+    panel = streamed.estimator
+    setting = Setting(panel.head_, tuple(panel._head_state["values"]))
+    given = dense_columns(part.X, columns), part.codes, np.ones(problem.n_rows)
+    (head,) = fit_settings(*given, 2, [setting], "balanced", 0)
+    assert_allclose(panel._head_state["coef"], head.coef, rtol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["medians", "panel"])
+def test_dropped_duplicates_do_not_train(data, method, monkeypatch):
+    monkeypatch.setattr(training_rows, "_HASH_BYTES", 1e7)  # many parts
+    options = make_options(method, duplicates="drop")
+    comparison = stream(data, READING, options)
+    streamed, records, metrics = comparison.fitted(comparison.find(method, 3))
+    whole = read_table(data, **READING)
+    _, first = np.unique(
+        [repr(key) for key in zip(keys(whole), whole.y, strict=True)], return_index=True
+    )
+    assert 20 < whole.n_rows - first.size < 30
+    n_out = whole.n_rows - first.size
+    final = metrics["streaming"]["parts"]["final model"]
+    assert final.startswith(f"streamed: all {whole.n_rows:,} rows but {n_out} (")
+    require_trained_on(streamed, records, whole.take(np.sort(first)), options)
+
+
+def test_equal_rows_of_a_coarse_table_train_all(tmp_path):
+    rng = np.random.default_rng(0)
+    answers = rng.integers(0, 2, (3000, 4))
+    labels = (answers[:, 0] + rng.random(3000) > 0.9).astype(int)
+    lines = [",".join(map(str, [*a, c])) for a, c in zip(answers, labels, strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c,d,y", *lines]))
+    reading = {"target": "y", "max_size": None}
+    for more in ({"duplicates": "drop"}, {"calibration_share": 0.2}):
+        comparison = stream(tmp_path / "t.csv", reading, make_options("centers", **more))
+        metrics = comparison.metrics
+        final = metrics["streaming"]["parts"]["final model"]
+        n_out = comparison.kept.table.n_rows if comparison.kept else 0
+        assert final.startswith("streamed: all 3,000 rows" + (f" but {n_out} " if n_out else ""))
+        assert final.endswith(" rows") or n_out
+
+
+def test_costs_of_errors_decide_with_the_frequencies_of_all_rows(data):
+    costs = {("ill", "well"): 5.0, ("well", "ill"): 1.0}
+    options = make_options("centers", misclassification=costs)
+    streamed = stream(data, READING, options)
+    model = streamed.fitted(streamed.find("centers", 3))[0]
+    whole = compare_table(read_table(data, **READING), options, n_jobs=1)
+    expected = whole.fitted(whole.find("centers", 3))[0]
+    rows = whole.data.columns
+    assert_array_equal(model.misclassification, expected.misclassification)
+    counts = np.bincount(whole.problem.codes)
+    assert_allclose(model.frequencies, counts / counts.sum())
+    found, wanted = (m.predict_rows(rows).labels for m in (model, expected))
+    plain = stream(data, READING, make_options("centers"))
+    plain = plain.fitted(plain.find("centers", 3))[0].predict_rows(rows).labels
+    # The temperature is that of the sample.
+    assert (found == wanted).mean() > 0.97 and (found == "ill").sum() > (plain == "ill").sum()
+
+
 @pytest.mark.parametrize("kind", ["text", "weights"])
 def test_the_head_of_a_panel_is_that_of_all_rows(data, kind):
     reading = READING | KINDS[kind]
@@ -187,10 +287,6 @@ def test_the_score_outside_the_sample_is_that_of_its_rows(data):
     # The same in memory: the model of the sample, the rows that equal none of the sample.
     model, _ = fit_final(comparison, comparison.choice)
     whole = read_table(data, **READING)
-
-    def keys(table):
-        columns = [*table.columns.numeric.T.tolist(), *map(list, table.columns.others.values())]
-        return list(zip(*[map(str, column) for column in columns], strict=True))
 
     known = set(keys(table))
     rows = np.array([key not in known for key in keys(whole)])

@@ -75,7 +75,7 @@ def set_aside(table: Table, options: Options) -> tuple[Table, CalibrationRows | 
         )
     kept = table.take(rows)
     groups = None if groups is None else groups[rows]
-    return table.take(train), CalibrationRows(kept, groups, options)
+    return table.take(train), CalibrationRows(kept, groups, options, rows)
 
 
 def prepare(table: Table, options: Options, survey: ColumnSurvey | None = None) -> Prepared:

@@ -50,6 +50,7 @@ class CalibrationRows:
     table: Table  # the rows
     groups: NDArray | None  # (n_rows,) or None: their sample groups, with copies of a row in one
     options: Options
+    places: NDArray  # (n_rows,): of the rows in the table that they were set aside from
     # Labels of the training rows, once these are known.
     classes: NDArray = field(default_factory=lambda: np.empty(0))
     questions: QuestionLimits | None = None  # the answer to --max-error and --max-miss

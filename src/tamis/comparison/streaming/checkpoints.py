@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from os import PathLike
 
 from numpy.typing import NDArray
@@ -29,19 +30,19 @@ def digest_file(path: PathLike) -> str:
     return hasher.hexdigest()
 
 
+@dataclass(frozen=True)
 class SavedPasses:
-    """Results of passes over a file, which are saved and found again.
+    """Results of passes over a file, which are saved and found again."""
 
-    `tell`: called with messages for the user.
-    """
-
-    def __init__(self, store: Store | None, tell: Callable[[str], None]) -> None:
-        self.store, self.tell = store, tell
+    store: Store | None
+    tell: Callable[[str], None]  # called with messages for the user
+    prefix: str = ""  # of all keys
 
     def __call__(
         self, key: str, message: str, make: Callable[[], dict[str, NDArray]]
     ) -> dict[str, NDArray]:
         """The arrays of a pass: found, or made and saved."""
+        key = self.prefix + key
         found = None if self.store is None else self.store.load(key)
         if found is None:
             self.tell(message)
@@ -50,12 +51,17 @@ class SavedPasses:
                 self.store.save(key, found)
         return found
 
+    def of(self, name: str) -> SavedPasses:
+        """Those over some of the rows, which the name stands for."""
+        return replace(self, prefix=f"{name}-")
+
     def several(
         self, key: str, message: str, make: Callable[[Remember], dict[str, NDArray]]
     ) -> dict[str, NDArray]:
         """What `make` finds in several passes, of which each that it remembers is saved."""
         if self.store is None:
             return self(key, message, lambda: make(lambda make_pass: make_pass()))
+        key = self.prefix + key
         found = self.store.load(key)
         if found is None:
             parts = _Parts(self.store, key, message, self.tell)
@@ -102,6 +108,7 @@ def write_survey(survey: ColumnSurvey) -> dict[str, NDArray]:
         "row_numbers": survey.rows.numbers,
         "row_counts": survey.rows.counts,
         "class_weights": survey.class_weights,
+        "sample_units": survey.sample_units,
         "about": as_text(
             {
                 "n_rows": survey.n_rows,
@@ -123,5 +130,6 @@ def read_survey(arrays: dict[str, NDArray]) -> ColumnSurvey:
         {name: Counter(counts) for name, counts in about["counts"].items()},
         Sketch(about["size"], arrays["row_numbers"], arrays["row_counts"]),
         arrays["class_weights"],
+        arrays["sample_units"],
         frozenset(about["lost_words"]),
     )

@@ -45,7 +45,7 @@ def describe_stream(
     streamed, as plain values; `checks`: the same for people.
     """
     verified = None
-    if streamed.stream.header.groups == streamed.stream.sample.groups:
+    if streamed.has_whole_groups:
         scoring = comparison.settings.scoring
         verified = attempt(failed, "outside_sample", lambda: _verify(streamed, model, scoring))
     told = {

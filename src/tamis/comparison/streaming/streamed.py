@@ -26,7 +26,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,11 @@ from tamis.comparison.streaming.checkpoints import (
     write_survey,
 )
 from tamis.comparison.streaming.description import all_rows, describe_stream, sampled_rows
+from tamis.comparison.streaming.training_rows import (
+    SetAside,
+    find_training_rows,
+    training_stream,
+)
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.classifying.unusual import observe
 from tamis.tables.columns.table import Table
@@ -61,6 +66,9 @@ from tamis.tables.preparing.preparation import Preparation
 from tamis.tables.preparing.streamed_preparation import ColumnSurvey, learn_rows, survey_columns
 from tamis.tables.reading.readers import read_for_command
 from tamis.tables.reading.row_stream import RowStream, read_header, survey_rows
+
+if TYPE_CHECKING:
+    from tamis.comparison.fitted.calibrated import CalibrationRows
 
 __all__ = ["Streamed", "open_stream"]
 
@@ -92,22 +100,24 @@ class Streamed:
         """
         result = comparison.result(choice.method)
         assert result is not None
-        final = sampled_rows(self)
+        final, whole = sampled_rows(self), self
         if not isinstance(result.method, StreamingMethod):
             final += f" ({choice.method} needs its rows in memory)"
-        elif comparison.kept is not None:
-            final += " (the calibration set must not be used for training)"
-        elif self.duplicates == "drop":
-            final += " (duplicates are dropped in memory)"
+        elif comparison.kept is not None and not self.has_whole_groups:
+            final += " (the sample has parts of the groups that are set aside for calibration)"
         else:
-            trained, learned = self.train(result.method, trained, choice.place)
-            prepare = partial(self.prepare_model, comparison.problem, learned)
+            whole = self.without(comparison.kept)
+            trained, learned = whole.train(result.method, trained, choice.place)
+            prepare = partial(whole.prepare_model, comparison.problem, learned)
             model = make_model(comparison, result, choice.place, trained, prepare)
             final = all_rows(self)
+            if whole.n_rows < self.n_rows:
+                left_out = self.n_rows - whole.n_rows
+                final += f" but {left_out:,} (calibration set, dropped duplicates)"
             if result.method.keeps_features:
                 final += "; the sample chose the features"
         # The sample has more of rare classes.
-        frequencies = self.survey.class_weights / self.survey.class_weights.sum()
+        frequencies = whole.survey.class_weights / whole.survey.class_weights.sum()
         return replace(model, frequencies=frequencies), trained, final
 
     def describe(
@@ -123,7 +133,37 @@ class Streamed:
         """
         return describe_stream(self, comparison, model, final, failed)
 
+    @property
+    def has_whole_groups(self) -> bool:
+        """Whether each sample group is in the sample as a whole, or not at all."""
+        return self.stream.header.groups == self.stream.sample.groups
+
     # Training on all rows.
+
+    def without(self, kept: CalibrationRows | None) -> Streamed:
+        """The table without the rows that do not train."""
+        drops = self.duplicates == "drop"
+        if kept is None and not (drops and self.survey.n_copies):
+            return self
+        aside, key = None, "rows-dropped"
+        if kept is not None:
+            assert self.survey.sample_units.size == self.table.n_rows
+            units = self.survey.sample_units[kept.places]
+            aside = SetAside(units, kept.table.columns, self.duplicates != "keep")
+            left = hashlib.blake2b(units.tobytes(), digest_size=8).hexdigest()
+            key = f"rows-{left}-{self.duplicates}"
+        given = self.stream, self.table.columns, self.ignored, aside, drops
+        make = partial(find_training_rows, *given, available_memory() / 4)
+        told = f"finding the rows of {self.decision.data} that train"
+        found = self.passes.several(key, told, make)
+        return replace(
+            self,
+            stream=training_stream(self.stream, found),
+            survey=replace(
+                self.survey, n_rows=int(found["n_rows"]), class_weights=found["class_weights"]
+            ),
+            passes=self.passes.of(key),
+        )
 
     def train(
         self, method: StreamingMethod, trained: Trained, level: int
@@ -286,6 +326,7 @@ def open_stream(
 
     found = passes("columns", f"reading all columns of {source.name}", look)
     columns = read_survey(found)
+    stream = replace(stream, n_labelled=columns.n_rows)
     total = sum(about["classes"].values())
     table.notes.append(
         f"streamed: methods are compared on a random sample of {table.n_rows:,} of {total:,} rows"

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from tamis.comparison.choosing.scores import cautious_interval, score_confusion
+from tamis.comparison.streaming.training_rows import FAR_MORE
 from tamis.paths.copies import expected_pairs
 from tamis.tables.classifying.table_model import TableModel
 from tamis.tables.columns.table import Columns
@@ -34,7 +35,6 @@ from tamis.tables.reading.row_stream import RowChunk, RowStream
 __all__ = ["Tallies", "summarise_tallies", "verify"]
 
 _PARTS = 50
-_FAR_MORE = 10
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def summarise_tallies(
     if tallies.n_pairs and duplicates != "keep":
         n_pairs = float(tallies.n_rows.sum()) * sample.n_rows
         expected = expected_pairs(numbers_of(sample, ignored), n_pairs)
-        are_copies = tallies.n_pairs > _FAR_MORE * expected
+        are_copies = tallies.n_pairs > FAR_MORE * expected
     counts = tallies.counts[0] if are_copies else tallies.counts.sum(axis=0)
     total = counts.sum(axis=0)
     if not total.any():

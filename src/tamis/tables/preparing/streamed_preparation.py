@@ -72,6 +72,7 @@ class ColumnSurvey:
     rows: Sketch  # hashes of the rows
     # (n_classes,): sum of the weights of each class; without weights, its rows.
     class_weights: NDArray[np.float64]
+    sample_units: NDArray[np.uint64]  # (n_sample,): units of the rows of the sample, in order
     lost_words: frozenset[str] = frozenset()  # text columns of which some rare words were dropped
 
     def merge(self, other: ColumnSurvey) -> ColumnSurvey:
@@ -96,6 +97,7 @@ class ColumnSurvey:
             self.counts,
             self.rows.merge(other.rows),
             self.class_weights + other.class_weights,
+            np.concatenate([self.sample_units, other.sample_units]),
             lost,
         )
 
@@ -147,7 +149,8 @@ def _look(chunk, kinds, n_classes, vectorizer, ngrams, ignored):
     ranges = np.column_stack([lows, highs]).astype(np.float64)
     missing = np.append(missing, lost).astype(np.int64)
     of_class = np.bincount(chunk.codes, chunk.weights, n_classes).astype(np.float64)
-    return ColumnSurvey(table.n_rows, missing, ranges, counts, rows, of_class)
+    units = chunk.units[chunk.in_sample]
+    return ColumnSurvey(table.n_rows, missing, ranges, counts, rows, of_class, units)
 
 
 def lay_out_columns(

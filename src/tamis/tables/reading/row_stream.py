@@ -126,6 +126,9 @@ class RowStream:
     classes: NDArray  # (n_classes,)
     missing: MissingWords
     chunk_rows: int  # most rows of a chunk
+    n_labelled: int = 0  # rows that it gives, once they were counted
+    # Which of the labelled rows it gives, one bit a row, packed; None: all of them.
+    chosen: NDArray[np.uint8] | None = None
     # What was found on the last pass, such as words among numbers.
     notes: list[str] = field(default_factory=list)
 
@@ -153,7 +156,7 @@ class RowStream:
         return replace(self, columns=columns, kinds=kinds)
 
     def __iter__(self) -> Iterator[RowChunk]:
-        header, start = self.header, 0
+        header, start, n_given = self.header, 0, 0
         notes: list[str] = []
         reading: dict[str, Any] = {name: self.options.get(name) for name in _READING}
         extra = [n for n in (header.target, header.groups, header.weights) if n is not None]
@@ -181,6 +184,11 @@ class RowStream:
                 assert self.sample.weights is not None
                 chunk = replace(chunk, weights=weights / self.sample.weights.unit)
                 chunk = chunk if weights.all() else chunk.take(np.flatnonzero(weights))
+            if self.chosen is not None:
+                first, last = n_given, n_given + chunk.codes.size
+                bits = np.unpackbits(self.chosen[first // 8 : -(-last // 8)])
+                chunk = chunk.take(np.flatnonzero(bits[first % 8 :][: last - first]))
+                n_given = last
             yield chunk
         self.notes = notes
         release_unused()
