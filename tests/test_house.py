@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+import yaml
 
 import tamis
 
@@ -112,6 +113,80 @@ def test_the_workflow_runs_every_python_that_is_promised():
     assert re.search(r"python: \[(.+)\]", workflow).group(1) == ", ".join(
         f'"{version}"' for version in promised
     )
+
+
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def read_yaml(path):
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def steps(workflow):
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_is_complete_and_grants_little(path):
+    workflow = read_yaml(path)
+    assert workflow["permissions"] == {"contents": "read"}
+    assert True in workflow, "YAML reads the key `on` as true"
+    for job in workflow["jobs"].values():
+        assert job["runs-on"] and job["steps"]
+        assert set(job.get("permissions", {})) <= {"id-token", "pages"}
+        assert {job["needs"]} <= set(workflow["jobs"]) if "needs" in job else True
+    assert all(("uses" in step) != ("run" in step) for step in steps(workflow))
+    assert "secrets." not in path.read_text(encoding="utf-8")
+
+
+def test_workflows_use_the_same_version_of_an_action():
+    used = {
+        step["uses"] for path in WORKFLOWS for step in steps(read_yaml(path)) if "uses" in step
+    }
+    assert all(re.fullmatch(r"[\w.-]+(/[\w.-]+)+@(v\d+|release/v\d+)", one) for one in used)
+    assert len({one.partition("@")[0] for one in used}) == len(used)
+
+
+def test_workflows_make_what_the_makefile_has():
+    made = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for path in WORKFLOWS:
+        for step in steps(read_yaml(path)):
+            assert set(re.findall(r"\bmake ([\w-]+)", step.get("run", ""))) <= made
+
+
+def test_a_tag_is_published_after_every_check_on_every_python():
+    workflow = read_yaml(ROOT / ".github" / "workflows" / "publish.yml")
+    packages, publish = workflow["jobs"]["packages"], workflow["jobs"]["publish"]
+    assert "make release" in [step.get("run") for step in packages["steps"]]
+    assert publish["needs"] == "packages" and publish["permissions"] == {"id-token": "write"}
+    (pythons,) = (
+        step["with"]["python-version"].split("#")[0]
+        for step in packages["steps"]
+        if "setup-python" in step.get("uses", "")
+    )
+    assert set(pythons.split()) == set(promised_pythons())
+
+
+def promised_pythons():
+    return re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
+
+
+def test_the_conda_recipe_needs_what_the_project_needs():
+    recipe = read_yaml(ROOT / "recipe" / "recipe.yaml")
+    assert recipe["context"]["version"] == tamis.__version__
+    assert PROJECT["requires-python"] == f">={recipe['context']['python_min']}"
+    needed = PROJECT["dependencies"] + PROJECT["optional-dependencies"]["cli"]
+    python, *run = recipe["requirements"]["run"]
+    assert python == "python >=${{ python_min }}"
+    assert run == sorted(one.replace(">=", " >=") for one in needed)
+    built = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    host = recipe["requirements"]["host"]
+    assert host[2:] == [one.replace(">=", " >=") for one in built]
+    (command,) = PROJECT["scripts"].items()
+    assert recipe["build"]["python"]["entry_points"] == [" = ".join(command)]
+    about = recipe["about"]
+    assert (about["license"], about["summary"]) == (PROJECT["license"], PROJECT["description"])
+    assert (ROOT / about["license_file"]).exists()
 
 
 def test_the_oldest_versions_are_those_that_are_promised():
