@@ -18,7 +18,8 @@ copyright = author
 version = release = tamis.__version__
 
 root_doc = "docs/index"
-include_patterns = ["docs/**", "benchmarks/results/*.md", "CONTRIBUTING.md", "CITATION.cff"]
+include_patterns = ["docs/**", "benchmarks/results/*.md", "CITATION.cff"]
+include_patterns += ["CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
 exclude_patterns = [".*", "**/.*", "build", "src", "tests", "examples", "docs/_*", "docs/data"]
 extensions = [
     "myst_parser",

@@ -5,7 +5,9 @@ import io
 import re
 import runpy
 import shlex
+import subprocess
 import sys
+import tomllib
 from importlib import import_module, util
 from pathlib import Path
 
@@ -23,6 +25,7 @@ PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
+    ROOT / "SECURITY.md",
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "benchmarks" / "results").glob("*.md")),
 ]
@@ -40,6 +43,7 @@ def load(path):
 
 figures = load(ROOT / "docs" / "figures.py")
 outputs = load(ROOT / "docs" / "outputs.py")
+count_tests = load(ROOT / "docs" / "count_tests.py")
 visits = load(ROOT / "docs" / "data" / "make_visits.py")
 contents = load(ROOT / "docs" / "_extensions" / "contents.py")
 api_pages = load(ROOT / "docs" / "_extensions" / "api_pages.py")
@@ -149,6 +153,49 @@ def test_getting_started_shows_what_the_commands_print(tmp_path, monkeypatch):
     # Last digits depend on the machine.
     shown, printed = (re.sub(r"[-\d.,e]+|\s+", " ", text).split() for text in (page, fresh))
     assert shown == printed, "python docs/outputs.py runs the commands"
+
+
+def test_the_table_of_tests_has_every_room():
+    rows = count_tests.read((ROOT / "docs" / "testing.md").read_text(encoding="utf-8"))
+    rooms = {f"`{path.parent.name}`" for path in (ROOT / "tests").glob("*/test_*.py")}
+    assert rooms - {"`spark`", "`oracles`"} <= rows.keys()
+    sums = [
+        sum(column) for column in zip(*(rows[name] for name in rows if name != "all"), strict=True)
+    ]
+    assert rows["all"] == sums
+
+
+def test_numbers_of_tests_that_are_out_of_date_are_noticed():
+    page = "<!-- tests -->\n| room | tests |\n| --- | ---: |\n| a | {} |\n<!-- end -->"
+    table = "| room | tests |\n| --- | ---: |\n| a | 1,000 |\n"
+    assert count_tests.out_of_date(page.format(900), table) == []
+    assert count_tests.out_of_date(page.format(700), table) == ["a"]
+    assert set(count_tests.out_of_date(page.replace("| a |", "| b |").format(1), table)) == {
+        "a",
+        "b",
+    }
+
+
+@pytest.mark.slow
+def test_the_table_of_tests_is_up_to_date():
+    words = [sys.executable, str(ROOT / "docs" / "count_tests.py"), "--check"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, f"python docs/count_tests.py rewrites it: {done.stdout}"
+
+
+def test_the_supported_versions_are_those_of_the_project():
+    page = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = dict(re.findall(r"^\| (.+?) \| (.+?) \|$", page, re.MULTILINE))
+    assert rows["Python"] == ", ".join(
+        re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    )
+    extras = project["optional-dependencies"]
+    named = {name: extras[name] for name in extras if name not in ("all", "dev", "docs")}
+    shown = {"always needed": project["dependencies"]}
+    shown |= {f"`tamis[{name}]`": needed for name, needed in named.items()}
+    for what, needed in shown.items():
+        assert rows[what] == ", ".join(one.replace(">=", " >= ") for one in needed)
 
 
 def test_the_version_that_is_cited_is_this_one():

@@ -27,12 +27,12 @@ TREES = {
         *("panel", "proof", "sparse_centers", "primal_dual", "landmarks", "datum_wise"),
         *("statistics", "how_sure", "how_sure_predictions", "report", "inspection"),
         *("questionnaire", "data", "python", "cells", "large_data", "gpu", "model_format"),
-        "vocabulary",
+        *("vocabulary", "stability", "Changes <../CHANGELOG>", "Security <../SECURITY>"),
     ],
     "docs/development": [
         ":hidden:",
         "",
-        *("adding_a_method", "adding_an_export", "Contributing <../CONTRIBUTING>"),
+        *("adding_a_method", "adding_an_export", "testing", "Contributing <../CONTRIBUTING>"),
     ],
     "docs/how_it_compares": [":hidden:", ":glob:", "", "../benchmarks/results/*"],
 }

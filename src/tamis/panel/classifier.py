@@ -58,8 +58,7 @@ class PanelClassifier(FittedPanel):
     n_features_to_select : int, float or None, default=5
         Number of features: a count (at most all), a fraction in (0, 1], or None for all. With
         `feature_groups` it counts groups, with `keep` only the others.
-    selection : {"auto", "forward", "centers", "medians", "primal-dual", "optimal"}, \
-default="auto"
+    selection : {"auto", "forward", "centers", "medians", "primal-dual", "optimal"}, default="auto"
         "forward" as above; the largest gains of the centers (means or medians); or the order in
         which features enter the primal-dual path. "auto": forward steps, unless the largest gains
         of the means predict the outer folds better, by more than half a standard error. "optimal":

@@ -46,8 +46,7 @@ class PanelClassifierCV(ScoringMixin, FittedPanel):
     levels : array-like of int or None, default=None
         Numbers of features, or groups, to try. None: all up to 12, then about five for each
         doubling, up to 50.
-    selection : {"auto", "forward", "centers", "medians", "primal-dual", "optimal"}, \
-default="auto"
+    selection : {"auto", "forward", "centers", "medians", "primal-dual", "optimal"}, default="auto"
         How features are selected, as in `PanelClassifier`.
     head : {"auto", "linear", "lda", "logistic", "kernel"}, default="auto"
         Classifier of the selected features; "auto" prefers those that can be read, as in
