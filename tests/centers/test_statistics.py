@@ -174,6 +174,11 @@ def test_counts_of_blocks_are_those_of_rows(index_type, monkeypatch):
         assert_array_equal(getattr(compiled, name), getattr(plain, name))
     place = X.indices.astype(np.int64) * 3 + np.repeat(y, np.diff(X.indptr))
     assert_array_equal(compiled.count.ravel(), np.bincount(place, minlength=240_000))
+    sums = plain.sums()
+    monkeypatch.setattr(usual_counts, "WORTH_COMPILING", 0)
+    assert_array_equal(compiled.sums(), sums)
+    assert_array_equal(sums[0].T.ravel(), np.bincount(place, X.data, 240_000))
+    assert_array_equal(sums[1].T.ravel(), np.bincount(place, X.data**2, 240_000))
 
 
 # The ends of a block of 2**15 values are inside the first row, the last place is in the last row.
@@ -187,6 +192,15 @@ def test_one_pair_of_indices_out_of_order_is_noticed(place, repeats, monkeypatch
     pair[:] = pair[[0, 0]] if repeats else pair[::-1]
     monkeypatch.setattr(usual_counts, "WORTH_COMPILING", 0)
     assert not usual_counts.count_usual_values(X, y, 3).canonical
+
+
+@pytest.mark.parametrize("value", [0.5, 2.0**21, np.nan])
+def test_counts_with_a_value_that_sums_inexactly_are_summed(value, monkeypatch):
+    X, y = rows_of_any_length(np.int32)
+    X.data[777] = value
+    for limit in (0, 10**9):
+        monkeypatch.setattr(usual_counts, "WORTH_COMPILING", limit)
+        assert usual_counts.count_usual_values(X, y, 3) is None
 
 
 def test_counters_that_overflow_a_byte_carry():

@@ -41,12 +41,13 @@ class UsualCounts:
     def sums(self) -> tuple[NDArray, NDArray]:
         """Sums of x and of x squared, each of shape (n_classes, n_features)."""
         usual, what = self.usual, self.what
-        where = self.where.astype(np.intp)  # once, not in each `bincount`
         sums, squares = np.empty((2, *self.count.T.shape))
+        if max(what.size, self.count.size) >= WORTH_COMPILING:
+            _sums_of_counts(self.count, self.where, what, usual, sums, squares)
+            return sums, squares
         for total, one, value in ((sums, usual, what), (squares, usual * usual, what * what)):
-            np.multiply(self.count.T, one, out=total)
-            excess = np.bincount(where, value - one, self.count.size)
-            total += excess.reshape(self.count.shape).T
+            excess = np.bincount(self.where, value - one, self.count.size)
+            total[:] = (excess.reshape(self.count.shape) + one * self.count).T
         return sums, squares
 
 
@@ -70,7 +71,7 @@ def count_usual_values(X: Matrix, codes: NDArray, n_classes: int) -> UsualCounts
     n_unusual, canonical = _csr_counts(
         X.data, unsigned(X.indices), X.indptr, codes, usual, low, count, where, what
     )
-    if n_unusual < 0 or not _sum_exactly(what[:n_unusual]):
+    if n_unusual < 0:
         return None
     count *= 256
     count += low
@@ -109,6 +110,21 @@ def unsigned(indices: NDArray) -> NDArray:
 
 
 @compiled
+def _sums_of_counts(count, where, what, usual, sums, squares):
+    n_features, n_classes = count.shape
+    for c in range(n_classes):
+        for j in range(n_features):
+            n = np.float64(count[j, c])
+            sums[c, j], squares[c, j] = usual * n, usual * usual * n
+    for t in range(where.size):
+        a, value = where[np.uint64(t)], what[np.uint64(t)]
+        j = np.uint64(a // np.uint32(n_classes))
+        c = np.uint64(a % np.uint32(n_classes))
+        sums[c, j] += value - usual
+        squares[c, j] += value * value - usual * usual
+
+
+@compiled
 def _csr_counts(data, indices, indptr, codes, usual, low, high, where, what):
     # low counts modulo 256, high the overflows.
     n_rows, n_classes = indptr.size - 1, np.uint32(low.shape[1])
@@ -118,6 +134,7 @@ def _csr_counts(data, indices, indptr, codes, usual, low, high, where, what):
     position = np.empty(_VALUES, np.uint16)
     begin, stop = np.int64(indptr[0]), np.int64(indptr[n_rows])
     n_unusual, i = 0, 0
+    sums_exactly = True
     # Indices ascend in all rows if they descend only between rows.
     descents, descents_of_rows = 0, 0
     for first in range(begin, stop, _VALUES):
@@ -151,8 +168,12 @@ def _csr_counts(data, indices, indptr, codes, usual, low, high, where, what):
             return -1, False  # too many unusual values
         for t in range(n_new):
             at, new = np.uint64(position[np.uint64(t)]), np.uint64(n_unusual + t)
+            value = np.float64(data[base + at])
+            sums_exactly &= (value == np.floor(value)) & (abs(value) <= _LARGEST)
             where[new] = place[at]
-            what[new] = data[base + at]
+            what[new] = value
+        if not sums_exactly:
+            return -1, False
         n_unusual += n_new
         for t in range(size):
             a = np.uint64(place[np.uint64(t)])
