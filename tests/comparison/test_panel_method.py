@@ -12,6 +12,11 @@ from sklearn.preprocessing import StandardScaler
 from tamis import PanelClassifier, compare
 from tamis.comparison.methods.baselines import BASELINES, find_method
 from tamis.comparison.methods.method import Trained
+from tamis.comparison.methods.panel import forward_features
+from tamis.comparison.options import Options
+from tamis.comparison.run import plan
+from tamis.comparison.running.tasks import Parts
+from tamis.comparison.settings import make_settings
 from tamis.models import load_model
 from tests.comparison.problems import blobs, make
 
@@ -207,3 +212,56 @@ def test_neither_units_nor_the_order_of_columns_change_a_comparison_of_panels():
         # The random forest, which is compared too, draws columns by their places.
         scores.append(np.asarray(table["score"])[np.asarray(table["method"]) == "panel"])
     assert_allclose(scores[0], scores[1])
+
+
+@pytest.mark.parametrize("limit", [3, None])
+@pytest.mark.parametrize("n_columns", [12, 70])
+def test_landmarks_take_over_the_forward_steps_of_the_panel(n_columns, limit, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, n_columns))
+    sign = 2 * y - 1
+    X[:, :6] = (0.8 * sign + rng.normal(size=120))[:, None] + 0.1 * X[:, :6]  # tell the same
+    X[:, 6:10] += 0.6 * sign[:, None]
+    problem = make(X, y)
+
+    def prepare(shared=None):
+        return problem.train_part(np.arange(120), problem.codes, 0, shared)
+
+    panel, landmarks = find_method("panel"), find_method("landmarks")
+    levels = landmarks.levels(problem, limit)
+    alone = landmarks.train(prepare(), levels)
+    part = prepare()
+    trained = panel.train(part, panel.levels(problem, limit))
+    assert trained.model(0).selection_ == "forward"
+
+    def refuse(*_):
+        raise AssertionError("the features were selected twice")
+
+    monkeypatch.setattr("tamis.comparison.methods.panel._order", refuse)
+    together = landmarks.train(prepare(part.shared), levels)  # prepared again, as with few bytes
+    assert_array_equal(together.path.decisions(X), alone.path.decisions(X))
+    for place in range(len(levels)):
+        assert_array_equal(together.features(place), alone.features(place))
+
+
+def test_more_features_than_the_panel_selected_are_selected_anew():
+    problem = make(*blobs(100, 12, shift=0.8))
+    panel = find_method("panel")
+    part, alone = (problem.train_part(np.arange(100), problem.codes, 0) for _ in range(2))
+    panel.train(part, [1, 2])
+    for k in (1, 2, 5, 12):
+        assert_array_equal(forward_features(part, k), forward_features(alone, k))
+
+
+def test_what_methods_found_out_is_kept_where_the_rows_are_not():
+    problem = make(*blobs(60, 4))
+    settings = make_settings(Options(methods="panel"), problem, [])
+    task = plan(problem, settings).tasks[0]
+    for limit, is_kept in ((0, False), (1e6, True)):
+        parts = Parts(limit)
+        first = parts.prepare(problem, task, 0)
+        keys = first.keys
+        again = parts.prepare(problem, task, 0)
+        assert (again is first) == is_kept
+        assert again.keys is keys

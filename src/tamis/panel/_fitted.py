@@ -180,8 +180,7 @@ class FittedPanel(
         order = trainer._make_selection(choices).order(
             X, codes, weights, n_classes, n_steps, groups, keys
         )
-        first = np.unique(choices.group_of, return_index=True)[1]
-        return first[order]
+        return choices.first_columns[order]
 
     def _store(self, X, weights, selection, order, columns, head, temperature, setting):
         """Keep one fitted head for the selected columns."""

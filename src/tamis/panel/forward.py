@@ -99,6 +99,11 @@ class Choices:
         """Number of groups to choose from."""
         return int(np.count_nonzero(self.free))
 
+    @property
+    def first_columns(self) -> NDArray[np.intp]:
+        """The first column of each group."""
+        return np.unique(self.group_of, return_index=True)[1]
+
 
 def weigh_classes(
     codes: NDArray, weights: NDArray, n_classes: int, class_weight: str | NDArray | None

@@ -53,6 +53,10 @@ class PanelPath(Path):
     """
 
     is_interrupted = False
+    # How the features were selected on all rows, and the first columns of the groups of the
+    # fullest level, in the order of their selection.
+    selection: str = ""
+    order: NDArray[np.intp] | None = None
 
     def __init__(
         self,
@@ -173,6 +177,8 @@ def make_paths(
         of_path = bound_temperatures(of_path, only, X, codes, weights)
         path = path_of(estimator, X, weights, only, levels, classes, selection, some, of_path)
         path.is_interrupted = bool(selection.interrupted)
+        path.selection = selection.kind
+        path.order = selection.choices.first_columns[fitted.panels[-1]]
         paths.append(path)
     return paths
 

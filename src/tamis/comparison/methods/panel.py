@@ -102,6 +102,8 @@ class PanelMethod(RankingMethod, PanelModels, StreamingMethod):
             part.groups,
             part.keys,
         )
+        if paths[0].selection == "forward" and not is_rare(part.X):  # as `_order` selects them
+            part.shared["forward order"] = int(max(levels)), part.feature_of[paths[0].order]
         most = np.minimum(np.asarray(levels, dtype=np.int64), paths[0].levels[-1])
         return [Trained(path, part, np.searchsorted(path.levels, most)) for path in paths]
 
@@ -175,10 +177,10 @@ def forward_features(part: Part, k: int) -> NDArray:
 
     The first 50 come from forward selection, as in the panel; those after it, from the gains.
     """
-    order = vars(part).get("_forward_order")
-    if order is None:
+    most, order = part.shared.get("forward order", (0, None))  # of the panel or another size
+    if most < min(k, _PANEL_FEATURES):
         order = part.feature_of[_order(part, _PANEL_FEATURES, "forward")]
-        vars(part)["_forward_order"] = order  # all levels, and all who ask, share it
+        part.shared["forward order"] = _PANEL_FEATURES, order
     chosen = order[:k]
     if chosen.size < k:
         by_gain = part.best_features(len(part.problem.names))

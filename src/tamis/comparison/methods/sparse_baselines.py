@@ -235,9 +235,9 @@ def fit_l1_path(part: Part, counts: Sequence[float]) -> tuple[list[LinearHead], 
     features do not count. Decisions of several classes are the log odds of each against the rest.
     """
     most = max(counts)
-    known = vars(part).get("_l1_path")  # of the method that asked before
+    known = part.shared.get("l1 path")  # of the method that asked before
     if known is None or known[0] < most:
-        known = vars(part)["_l1_path"] = most, _follow_to(most, part)
+        known = part.shared["l1 path"] = most, _follow_to(most, part)
     path = iter(known[1])
     head, some, _ = following = next(path)
     heads, columns = [], []

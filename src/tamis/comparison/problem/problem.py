@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,10 +100,13 @@ class Problem:
         hasher.update(json.dumps([self.names, self.classes.tolist()]).encode())
         return hasher.hexdigest()
 
-    def train_part(self, rows: NDArray, codes: NDArray, seed: int) -> Part:
+    def train_part(
+        self, rows: NDArray, codes: NDArray, seed: int, shared: dict[str, Any] | None = None
+    ) -> Part:
         """Prepare some rows for training.
 
         `rows`: training rows. `codes` (n_rows,): class of each row; shuffled in a permutation.
+        `shared`: of the same part, if it was prepared before.
         """
         encoded = self.encoded if rows.size == self.n_rows else self.encoded[rows]
         weights = None if self.weights is None else self.weights[rows]
@@ -126,6 +131,7 @@ class Problem:
             weights=weights,
             seed=seed,
             groups=None if self.groups is None else self.groups[rows],
+            shared={} if shared is None else shared,
         )
 
 
@@ -143,6 +149,8 @@ class Part:
     weights: np.ndarray | None  # (n_train,) or None: sample weights
     seed: int
     groups: np.ndarray | None = None  # (n_train,) or None: sample groups
+    # What methods have found out about these rows, by name. It may be kept longer than the rows.
+    shared: dict[str, Any] = field(default_factory=dict, repr=False)
     # (len(columns),): counted feature of each remaining column.
     feature_of: np.ndarray = field(init=False)
     present: np.ndarray = field(init=False)  # remaining counted features, ascending
@@ -168,11 +176,17 @@ class Part:
         """The data with NaN where a value is missing; few methods need them."""
         return self.test_rows(self.rows)[1] if self._may_miss else self.X
 
-    @cached_property
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` returns, which methods with the same question share."""
+        if name not in self.shared:
+            self.shared[name] = make()
+        return self.shared[name]
+
+    @property
     def keys(self) -> NDArray[np.uint64]:
         """Keys of the rows, from which folds are made (`tamis.panel.forward.content_folds`)."""
         weights = np.ones(self.codes.size) if self.weights is None else self.weights
-        return keys_of(self.X, weights)
+        return self.once("keys", lambda: keys_of(self.X, weights))
 
     @property
     def _may_miss(self):
@@ -190,9 +204,12 @@ class Part:
         wanted[features] = True
         return np.flatnonzero(wanted[self.feature_of])
 
-    @cached_property
+    @property
     def gains(self) -> NDArray:
         """Gains of sparse centers, of all counted features."""
+        return self.once("gains", self._gains)
+
+    def _gains(self):
         gains = SparseCenterClassifier(None).fit(self.X, self.codes, decided(self.weights)).gains_
         return np.bincount(self.feature_of, weights=gains, minlength=len(self.problem.names))
 

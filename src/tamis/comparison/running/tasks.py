@@ -180,11 +180,12 @@ def _predict(problem, task, method, part, trained, seconds):
 class Parts:
     """A cache of the training rows of folds (imputed, weighted) for all methods.
 
-    `limit`: bytes to keep at most. Folds that do not fit are prepared again.
+    `limit`: bytes to keep at most. Folds that do not fit are prepared again, but what methods
+    have found out about their rows is kept.
     """
 
     def __init__(self, limit=_KEPT_BYTES):
-        self.limit, self.known = limit, {}
+        self.limit, self.known, self.shared = limit, {}, {}
 
     def prepare(self, problem, task, seed):
         """The part of a task."""
@@ -194,7 +195,9 @@ class Parts:
         codes = problem.codes
         if task.shuffled is not None:
             codes = shuffle_labels(problem, seed, task.shuffled)
-        part = problem.train_part(task.fold.train, codes, task.fold.seed)
+        part = problem.train_part(
+            task.fold.train, codes, task.fold.seed, self.shared.setdefault(key, {})
+        )
         size = _bytes(part.X)
         if problem.missing.size:
             size *= 2
