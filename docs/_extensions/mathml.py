@@ -6,7 +6,9 @@ from docutils import nodes
 from docutils.utils.math import latex2mathml
 
 # Commands of LaTeX that the converter of docutils knows by another name.
-_OTHER_NAMES = {r"\dots": r"\ldots", r"\bigl": "", r"\bigr": "", r"\big": ""}
+_OTHER_NAMES = {r"\dots": r"\ldots"}
+# Sizes of brackets, which MathML finds by itself; the longer names first.
+_OTHER_NAMES |= dict.fromkeys((r"\bigl", r"\bigr", r"\big", r"\Bigl", r"\Bigr", r"\Big"), "")
 # Bars that a browser would stretch to the height of their index.
 _BARS = {f"<mo>{bar}</mo>": f'<mo stretchy="false">{bar}</mo>' for bar in ("‖", "|")}
 
