@@ -136,7 +136,7 @@ bench-papers: $(STAMP)
 	$(BIN)/python benchmarks/papers/kms/run.py --splits 5
 	$(BIN)/python benchmarks/papers/datumwise/run.py
 	$(BIN)/python benchmarks/honest_scores.py --jobs 2
-	$(BIN)/python benchmarks/false_alarms.py > benchmarks/results/false_alarms.md
+	$(BIN)/python benchmarks/false_alarms.py --jobs 2 > benchmarks/results/false_alarms.md
 	$(BIN)/python benchmarks/accuracy/priors.py > benchmarks/results/priors.md
 
 # Tables of up to 8 GB with 1 GB of memory, then an atlas of cells with 4 GB. Needs 9 GB of disk

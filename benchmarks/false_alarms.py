@@ -1,10 +1,19 @@
-"""How often each check of the data fires without a reason.
+"""How often each check fires without a reason.
 
-    python benchmarks/false_alarms.py --data DIR
+    python benchmarks/false_alarms.py --data DIR --jobs 2
 
-Labels are permuted, so that no column can have anything to do with them, and each check that looks
-at labels should fire in at most 1 % of the runs. Data are generated (wide noise with few rows,
-counts that are mostly zero, categories, missing values) and, with a data folder, real tables.
+*Checks that look at labels.* Labels are permuted, so that no column can have anything to do with
+them, and each check should fire in at most 1 % of the runs. Data are generated (wide noise with
+few rows, counts that are mostly zero, categories, missing values) and, with a data folder, real
+tables.
+
+*Checks of the model* need a model that works. Columns are independent, classes differ in some of
+them, and batches are dealt at random, so that no features repeat each other, more than those of
+the model are not needed, and no batch differs. Whether probabilities are calibrated and
+predictions are stable is known from 5,000 new rows: an alarm is false if the true slope is within
+the limits of the check, and if two models of different samples differ in at most as many labels as
+it allows.
+
 Checks that do not look at labels are counted once per real table, by name.
 """
 
@@ -16,14 +25,12 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from joblib import Parallel, delayed
 
-from tamis.comparison.checks import check_columns, check_leaks, check_result, check_rows
-from tamis.comparison.checks.near_copies import split_columns
-from tamis.comparison.prepare import find_disguised, handle_duplicates, make_problem
-from tamis.comparison.run import plan, run
-from tamis.comparison.settings import Settings
-from tamis.tables import Columns, Table, lay_out
+from tamis import compare
+from tamis.comparison.checks.model import _SLOPES, _UNSTABLE
+from tamis.paths.temperature import fit_temperature
 
 sys.path.append(str(Path(__file__).parent / "papers"))
 from loaders import load_genes, load_libsvm
@@ -46,6 +53,20 @@ REAL = (
     *("uci/indianliverpatient", "uci/parkinson", "uci/yeast"),
 )
 MAX_ROWS = 1500
+OF_MODELS = (
+    "redundant-panel",
+    "edge-of-path",
+    "miscalibration",
+    "batch-effects",
+    "unstable-predictions",
+)
+N_NEW = 5000
+# Rows, columns, columns in which the classes differ, by how much, and classes.
+SIGNALS = {
+    "clear": (150, 20, 3, 2.0, 2),
+    "moderate": (300, 30, 5, 0.8, 2),
+    "three classes": (240, 20, 4, 1.2, 3),
+}
 
 
 def wide_noise(rng):
@@ -68,9 +89,8 @@ def categories(rng):
     columns = {}
     for j in range(30):
         shares = rng.dirichlet(np.full(12, 0.5))
-        columns[f"c{j}"] = rng.choice([f"v{v}" for v in range(12)], 150, p=shares).astype(object)
-    table = Columns(np.zeros((150, 0)), np.array([], dtype=str), columns)
-    return Table(table, dict.fromkeys(columns, "categorical"), np.arange(150) % 2, "y")
+        columns[f"c{j}"] = rng.choice([f"v{v}" for v in range(12)], 150, p=shares)
+    return pd.DataFrame(columns), np.arange(150) % 2
 
 
 def gaps(rng):
@@ -90,7 +110,7 @@ GENERATED = {
 
 
 def as_dataset(X, y):
-    return Table(Columns(X, np.array([f"x{j}" for j in range(X.shape[1])])), {}, y, "y")
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]), y
 
 
 def load(name, data_home):
@@ -107,52 +127,112 @@ def load(name, data_home):
     return as_dataset(X[rows[common]], y[rows[common]])
 
 
+def codes_of(frame, y, seed=0, **options):
+    options = {"methods": ("centers", "most-frequent"), **options}
+    comparison = compare(frame, y, random_state=seed, n_jobs=1, **options)
+    return comparison, {check.code for check in comparison.checks}
+
+
 def labelled_alarms(name, data_home, seed):
     """Codes that fire on permuted labels."""
     rng = np.random.default_rng([seed, 7])
-    dataset = GENERATED[name](rng) if name in GENERATED else load(name, data_home)
-    dataset.y = rng.permutation(dataset.y)
-    ignored = [*itertools.chain(*find_disguised(dataset.columns))]
-    _, copies, _ = handle_duplicates(dataset, ignored=ignored)
-    problem = make_problem(dataset, *lay_out(dataset.columns, dataset.kinds), copies=copies)
-    checks = check_leaks(dataset.columns, problem)
-    # Copies with other labels are a reason to fire: permuting makes them.
-    if copies.groups is None:
-        measured = split_columns(dataset.columns, problem.preparation, problem.encoded)
-        checks += check_rows(copies, problem.codes, *measured, "group")
-    comparison = run(problem, plan(problem, Settings(("centers", "most-frequent"), seed=seed)))
-    checks += check_result(comparison)
-    return {check.code for check in checks}
+    frame, y = GENERATED[name](rng) if name in GENERATED else load(name, data_home)
+    return codes_of(frame, rng.permutation(y), seed)[1]
 
 
 def plain_alarms(name, data_home):
     """Codes that fire whatever the labels are."""
-    dataset = load(name, data_home)
-    times, counters = find_disguised(dataset.columns)
-    _, copies, _ = handle_duplicates(dataset, ignored=[*times, *counters])
-    measured = split_columns(dataset.columns, *lay_out(dataset.columns, dataset.kinds))
-    codes = np.unique(dataset.y, return_inverse=True)[1]
-    checks = check_columns(dataset.columns, times, counters)
-    checks += check_rows(copies, codes, *measured, "group", groups=copies.groups)
-    return {check.code for check in checks} - set(LABELLED)
+    found = codes_of(*load(name, data_home))[1]
+    return found - {*LABELLED, *OF_MODELS, "chance", "few-events"}
+
+
+def model_alarms(name, seed):
+    """Codes that fire on a model that works, its true slope, and its labels of the new rows."""
+    n_rows, n_columns, n_useful, gap, n_classes = SIGNALS[name]
+    rng = np.random.default_rng([seed, 8])
+    frame, y = draw_signal(rng, n_rows, n_columns, n_useful, gap, n_classes)
+    comparison, codes = codes_of(
+        frame,
+        y,
+        seed,
+        methods=("centers", "panel", "most-frequent"),
+        batches=rng.integers(3, size=n_rows),
+    )
+    new = np.random.default_rng(9)  # the same for all samples
+    frame, y = draw_signal(new, N_NEW, n_columns, n_useful, gap, n_classes)
+    probabilities = comparison.model.predict_proba(frame)
+    logs = np.maximum(np.log(np.maximum(probabilities, 1e-300)), -50.0)
+    slope = 1 / fit_temperature(logs, y, np.ones(N_NEW), np.inf)
+    return codes, slope, comparison.model.predict(frame)
+
+
+def draw_signal(rng, n_rows, n_columns, n_useful, gap, n_classes):
+    """Independent columns; class c is `gap` further than class c - 1 in some of them."""
+    y = np.arange(n_rows) % n_classes
+    X = rng.normal(size=(n_rows, n_columns))
+    X[:, :n_useful] += gap * y[:, None]
+    return as_dataset(X, y)
 
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=os.environ.get("TAMIS_DATA") or "../shared/data")
     parser.add_argument("--permutations", type=int, default=40, help="of every data set")
-    parser.add_argument("--n-jobs", type=int, default=-1)
+    parser.add_argument("--samples", type=int, default=60, help="with a signal, of every kind")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args(arguments)
     real = [name for name in REAL if (Path(options.data) / f"{name}.npz").is_file()]
     if len(real) < len(REAL):
         absent = ", ".join(sorted(set(REAL) - set(real)))
         print(f"Not in the data folder {options.data}: {absent}.", file=sys.stderr)
+    pool = Parallel(n_jobs=options.jobs)
     tasks = [(name, seed) for name in (*GENERATED, *real) for seed in range(options.permutations)]
-    found = Parallel(n_jobs=options.n_jobs)(
-        delayed(labelled_alarms)(name, options.data, seed) for name, seed in tasks
-    )
-    print("\n".join(write_report(tasks, found, {n: plain_alarms(n, options.data) for n in real})))
+    found = pool(delayed(labelled_alarms)(name, options.data, seed) for name, seed in tasks)
+    samples = list(itertools.product(SIGNALS, range(options.samples)))
+    models = pool(delayed(model_alarms)(*sample) for sample in samples)
+    plain = {name: plain_alarms(name, options.data) for name in real}
+    lines = write_report(tasks, found, plain)
+    print("\n".join([*lines, *report_models(samples, models)]))
     return 0
+
+
+def report_models(samples, models):
+    """How often checks of models fire, and how often without a reason."""
+    lines = [
+        "",
+        "## Checks of models",
+        "",
+        "Models of sparse centers and panels on data in which nothing is wrong. False alarms, of",
+        "all samples: whatever fires is false, but for slopes and labels that are off in truth.",
+        "",
+        f"| check | {' | '.join(SIGNALS)} |",
+        f"| --- |{' --- |' * len(SIGNALS)}",
+    ]
+    of_kind = {
+        kind: [m for (k, _), m in zip(samples, models, strict=True) if k == kind]
+        for kind in SIGNALS
+    }
+    differ = {
+        kind: np.mean([(a[2] != b[2]).mean() for a, b in itertools.pairwise(found)] or [0.0])
+        for kind, found in of_kind.items()
+    }
+    for code in OF_MODELS:
+        cells = []
+        for kind, found in of_kind.items():
+            alarms = [slope for codes, slope, _ in found if code in codes]
+            if code == "miscalibration":
+                alarms = [slope for slope in alarms if _SLOPES[0] <= slope <= _SLOPES[1]]
+            if code == "unstable-predictions" and differ[kind] > _UNSTABLE:
+                cells.append(f"({len(alarms)} of {len(found)} fire, with reason)")
+                continue
+            cells.append(f"{len(alarms)} of {len(found)}")
+        lines.append(f"| {code} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        f"Labels of new rows in which models of two samples differ: "
+        f"{', '.join(f'{kind} {100 * share:.1f} %' for kind, share in differ.items())}.",
+    ]
+    return lines
 
 
 def write_report(tasks, found, plain):
