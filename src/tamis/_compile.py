@@ -113,7 +113,7 @@ def _compile_once(dispatcher, signature):
     name = dispatcher.py_func.__qualname__.replace("<", "").replace(">", "")
     try:
         os.makedirs(folder, exist_ok=True)
-        lock = open(os.path.join(folder, f"{name}.lock"), "a")  # noqa: SIM115
+        lock = open(os.path.join(folder, f"{name}.lock"), "ab")  # noqa: SIM115
     except OSError:
         return compile()
     with lock:

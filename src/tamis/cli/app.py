@@ -188,8 +188,10 @@ def _prepare_streams():
             nowhere = os.open(os.devnull, os.O_WRONLY)
             setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))
         elif hasattr(stream, "reconfigure"):
-            # Names of features may have letters that the terminal cannot show.
-            stream.reconfigure(errors="backslashreplace")
+            # Names of features may have letters that the terminal cannot show. On Windows, pipes
+            # and files would have another encoding than all files that are read and written.
+            encoding = "utf-8" if os.name == "nt" else None
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
 
 
 class _Spooled(os.PathLike):
@@ -223,7 +225,8 @@ def _spooled(options):
         raise InputError("standard input is a terminal: pipe the data into the command")
     # The extension of a file tells its format; "-" and /dev/fd/63 have none.
     name = Path(data).name if Path(data).suffix else "standard-input"
-    with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
+    # Windows removes no file that is still mapped into memory.
+    with tempfile.TemporaryDirectory(prefix="tamis-", ignore_cleanup_errors=True) as folder:
         path = Path(folder, name)
         budget = Budget(STANDARD_INPUT, getattr(options, "max_size", None))
         with _open_pipe(data) as source, open(path, "wb") as file:

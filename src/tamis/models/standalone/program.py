@@ -18,6 +18,9 @@ _HEAD = 1000
 
 def run_program(model):
     """Predict the rows of the file that is named as an argument, or of standard input."""
+    for stream in (sys.stdin, sys.stdout):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8")  # on Windows, pipes have another one
     try:
         if len(sys.argv) > 1:
             with open(sys.argv[1], newline="", encoding="utf-8-sig") as lines:
@@ -59,7 +62,7 @@ def predict_file(model, lines, out):
             word for row in head for name, word in zip(names, row, strict=False) if name in needed
         ]
         missing["decimal"] = _find_decimal(words, missing.get("decimal", "."), delimiter == ",")
-    writer = csv.writer(out)
+    writer = csv.writer(out, lineterminator="\n")  # Windows makes it \r\n
     wanted = headings((model.get("estimator") or model)["classes"])
     writer.writerow([*names, *unused_names(wanted, names)])
     for row in itertools.chain(head, rows):

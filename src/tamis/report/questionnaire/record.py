@@ -39,7 +39,9 @@ def describe(talk: Questionnaire, digest: str, *, ended: str | None = None) -> d
 def append_line(path: str | os.PathLike[str], record: dict[str, Any]) -> None:
     """Append one line to a file, in one write."""
     line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
-    place = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    # Windows would change the end of the line, as in text.
+    mode = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    place = os.open(path, mode, 0o600)
     try:
         os.write(place, line.encode())
     finally:

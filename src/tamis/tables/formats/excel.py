@@ -31,7 +31,7 @@ class Xlsx(FormatReader):
         """Write the sheet to a temporary CSV file, row by row; messages name the Excel file."""
         source = self.source
         openpyxl = load("openpyxl", f"reading {source.name}", "tamis[excel]")
-        with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
+        with tempfile.TemporaryDirectory(prefix="tamis-", ignore_cleanup_errors=True) as folder:
             path = Path(folder, "sheet.csv")
             with open(source.path, "rb") as file:
                 with zipfile.ZipFile(file) as archive:

@@ -103,7 +103,7 @@ def available_memory() -> int:
 
 def _free_memory():
     try:
-        text = (_SYSTEM / "proc/meminfo").read_text()
+        text = (_SYSTEM / "proc/meminfo").read_text(encoding="ascii")
         return int(re.search(r"^MemAvailable:\s+(\d+) kB", text, re.MULTILINE)[1]) * 1024
     except (OSError, TypeError):
         pass
@@ -116,7 +116,7 @@ def _free_memory():
 def _container_limits():
     """Limits of all control groups of this process, of version 2 and version 1."""
     try:
-        groups = (_SYSTEM / "proc/self/cgroup").read_text().splitlines()
+        groups = (_SYSTEM / "proc/self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
         return
     root = _SYSTEM / "sys/fs/cgroup"
@@ -132,7 +132,7 @@ def _container_limits():
         path = Path(path.lstrip("/"))
         for place in (path, *path.parents):
             try:
-                yield int((folder / place / name).read_text())
+                yield int((folder / place / name).read_text(encoding="ascii"))
             except (OSError, ValueError):  # no such group here, or "max"
                 continue
 
@@ -152,7 +152,7 @@ def _own_limit():
 def _used_pages(column):
     """Bytes that this process uses already, by a column of /proc/self/statm."""
     try:
-        n_pages = int((_SYSTEM / "proc/self/statm").read_text().split()[column])
+        n_pages = int((_SYSTEM / "proc/self/statm").read_text(encoding="ascii").split()[column])
         return n_pages * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError, IndexError):
         return 0
