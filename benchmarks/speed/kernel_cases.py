@@ -16,6 +16,7 @@ from sklearn.datasets import make_classification
 from tamis import (
     DatumWiseClassifier,
     LandmarkClassifier,
+    LandmarkSearchCV,
     LandmarkTransformer,
     PanelClassifier,
     SparseCenterClassifier,
@@ -33,7 +34,7 @@ from tamis.centers import (
 )
 from tamis.datumwise import forest
 from tamis.guarantees import StableSelector, shares, true_features
-from tamis.landmarks import distances, heads, neighbors
+from tamis.landmarks import distances, heads, neighbors, votes
 from tamis.panel import l1_path
 from tamis.paths import folds, make_folds
 from tamis.projections import (
@@ -51,9 +52,8 @@ WITHOUT_ANOTHER = {
     "different steps and stop where they meet another one; no short numpy version",
     "datumwise: run_batch, _buy, _write, first_largest": "rows stop at different steps and have "
     "budgets of their own; no short numpy version",
-    "landmarks: the parts of select_nearest, sparse_keys (_measure, _insert, _place, _bound, "
-    "_raise, _reached_by, _sum_all, _keep_digits)": "called inside other kernels only, and "
-    "measured with them",
+    "landmarks: _insert, _sum_all, _keep_digits": "called inside select_nearest and sparse_keys "
+    "only, and measured with them",
 }
 
 
@@ -281,6 +281,24 @@ def measure_all(A, BT, is_angle, indices, keys):
     keys[:] = np.take_along_axis(away, indices, axis=1)
 
 
+def sums_of_counts(count, where, what, usual, sums, squares):
+    for total, one, value in ((sums, usual, what), (squares, usual * usual, what * what)):
+        excess = np.bincount(where, value - one, count.size)
+        total[:] = (excess.reshape(count.shape) + one * count).T
+
+
+def fill_shares(indices, distances, codes, class_weight, ks, by_distance, shares):
+    label = codes[indices[:, : ks[-1]].T]
+    mass = class_weight[label]
+    if by_distance:
+        d = distances[:, : ks[-1]].T
+        mass = mass * np.divide(d[0], d, out=np.ones(d.shape), where=d != 0)
+    for c in range(class_weight.size):
+        shares[:, :, c] = np.cumsum(np.where(label == c, mass, 0.0), axis=0)[ks - 1]
+    total, top = shares.sum(axis=2, keepdims=True), shares.max(axis=2, keepdims=True)
+    shares[:] = np.where(top - shares <= votes._TIE * total, top, shares) / total
+
+
 def residuals_of(rows, state, some):
     classes = rows.first + np.arange(state.intercept.size)
     target = rows.codes[some, None] == classes
@@ -398,6 +416,12 @@ def predict_neighbors(n_train, n_rows):
     return lambda: model.predict(X)
 
 
+def search_landmarks():
+    X, y = classified(2000, 20)
+    search = LandmarkSearchCV(n_configurations=32, ensemble_size=1, cv=3, random_state=0)
+    return lambda: search.fit(X, y)
+
+
 def predict_datumwise():
     X, y = classified(20_000, 20)
     model = DatumWiseClassifier(random_state=0).fit(X[:1000], y[:1000])
@@ -487,6 +511,9 @@ CASES = [
          lambda: fit_centers(*words(200_000, 20_000, 11.4)), NO_COUNTS, "csr_sums"),
     case("centers", "_csr_counts", f"{FIT}, 1,000,000 rows of words",
          lambda: fit_centers(*words(1_000_000, 270_000, 11.4)), NO_COUNTS, "csr_sums"),
+    case("centers", "_sums_of_counts", f"{FIT}, 1,000,000 rows of words",
+         lambda: fit_centers(*words(1_000_000, 270_000, 11.4)),
+         [(usual_counts, "_sums_of_counts", sums_of_counts)]),
     case("centers", "_csr_counts", f"{FIT_L1}, words",
          lambda: fit_centers(*words(200_000, 20_000, 11.4), metric="l1"), NO_COUNTS, "_csr_signs"),
     case("centers", "_csr_signs", f"{FIT_L1}, weighted words",
@@ -558,6 +585,8 @@ CASES = [
          lambda: transform(normal(20_000, 200)[0], "angle", 2), plain(distances, dense_norms)),
     case("landmarks", "select_nearest and its parts", f"{PREDICT}, 5,000 training rows",
          lambda: predict_neighbors(5000, 10_000), [(heads, "nearest_rows", nearest_by_product)]),
+    case("landmarks", "_fill_shares", "LandmarkSearchCV.fit, 2,000 rows",
+         search_landmarks, [(votes, "_fill_shares", fill_shares)]),
     case("landmarks", "measure_all", f"{PREDICT}, 200 training rows",
          lambda: predict_neighbors(200, 20_000), plain(neighbors, measure_all)),
     case("datumwise", "find_cells", "DatumWiseClassifier.predict",
