@@ -149,3 +149,24 @@ def test_panels_of_the_largest_gains_have_no_swaps():
     model = PanelClassifier(3, head="lda").fit(X, y)
     with pytest.raises(ValueError, match="features of forward steps, got 'centers'"):
         swap_panels(model, X, y)
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("smallest", [0, 1])
+def test_candidates_select_as_if_each_were_alone(n_classes, smallest):
+    X, _ = make_weak(3, n=120, p=60)
+    rng = np.random.default_rng(4)
+    y, weights = np.arange(120) % n_classes, rng.integers(smallest, 4, size=120).astype(float)
+    X[:, :9] += rng.normal(size=(n_classes, 9))[y]
+    model = PanelClassifier()
+    model.n_features_in_, model.classes_ = X.shape[1], np.arange(n_classes)
+    candidates = model._make_selection(model._make_choices()).candidates(X)
+    assert [selection.kind for selection in candidates] == ["forward", "centers"]
+    train, test = np.flatnonzero(rng.random(120) < 0.7), np.arange(10)
+    levels = np.array([1, 4, 9])
+    judged = judge_selections(X, y, weights, n_classes, candidates, levels, None, (train, test))
+    for selection, found in zip(candidates, judged.found, strict=True):
+        every = np.concatenate([levels, judged_sizes(selection)])
+        alone = selection.choose(X[train], y[train], weights[train], n_classes, every)
+        for panel, expected in zip(found.panels, alone.panels[: levels.size], strict=True):
+            assert_array_equal(panel, expected)

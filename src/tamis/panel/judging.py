@@ -24,6 +24,7 @@ sizes, n rows of the folds, C classes; decisions (S, K, n, C).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -77,7 +78,11 @@ def judge_selections(
     groups = None if groups is None else groups[train]
     if len(candidates) == 1:
         return JudgedSelections([candidates[0].choose(*data, levels, groups)], None)
-    sizes = judged_sizes(candidates[0])
+    first, *others = candidates
+    if first.gains is None and (weights[train] > 0).all():  # of the same centers for all of them
+        gains = first.find_gains(*data[:3])
+        candidates = [replace(first, gains=gains), *(replace(o, gains=gains[:1]) for o in others)]
+    sizes = judged_sizes(first)
     every = np.concatenate([levels, sizes])
     found, decisions = [], []
     for selection in candidates:

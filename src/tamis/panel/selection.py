@@ -109,7 +109,7 @@ class Selection:
             order = self.order(X, codes, weights, n_classes, n_steps, groups, keys)
             return ChosenPanels([order[:k] for k in levels], [None] * len(levels))
         proofs = self._search(X, codes, weights, n_classes, levels, groups, keys)
-        gains = self._gains(X, codes, weights)[0]
+        gains = self.find_gains(X, codes, weights)[0]
         # Within a panel no order is better; that of the gains is one that units do not change.
         panels = [p.panels[0][np.argsort(-gains[p.panels[0]], kind="stable")] for p in proofs]
         return ChosenPanels(panels, proofs)
@@ -197,7 +197,7 @@ class Selection:
         `X` (n_rows, n_columns); `codes` (n_rows,); `weights` (n_rows,): positive; `n_steps`: how
         many groups are wanted at most. Returns `groups`: without kept ones.
         """
-        gains = self._gains(X, codes, weights)
+        gains = self.find_gains(X, codes, weights)
         orders = [order_by_score(of_class) for of_class in gains]
         free = self.choices.free
         orders = [
@@ -249,8 +249,8 @@ class Selection:
         chosen[order] = True
         return np.flatnonzero(chosen[self.choices.group_of])
 
-    def _gains(self, X, codes, weights):
-        """Gain of each group; with more than two classes also the share of each class in it."""
+    def find_gains(self, X: Matrix, codes: NDArray, weights: NDArray) -> list[NDArray[np.float64]]:
+        """Gain of each group; for forward steps and many classes also the share of each in it."""
         if self.gains is not None:
             return self.gains
         from tamis.centers import SparseCenterClassifier  # here: predictions need no selection
