@@ -5,19 +5,26 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_digits
 
 sys.path.append(str(Path(__file__).parents[1] / "papers"))
 from loaders import load_genes
 
 __all__ = ["TABLES", "write_table"]
 
-TABLES = ("cancer", "genes", "mixed")
+TABLES = ("cancer", "genes", "some-genes", "digits", "mixed", "million")
 
 
 def write_table(name, path, data_home=None, small=False):
     """Write a table as CSV, or a small part of it; returns what it is, in words."""
-    make = {"cancer": _cancer, "genes": _genes, "mixed": _mixed}[name]
+    make = {
+        "cancer": _cancer,
+        "genes": _genes,
+        "some-genes": _some_genes,
+        "digits": _digits,
+        "mixed": _mixed,
+        "million": _million,
+    }[name]
     origin, names, columns, y = make(data_home)
     rows = len(y)
     if small:
@@ -52,6 +59,27 @@ def _genes(data_home):
         data = load_genes("chin", data_home)
         origin, X, y = "chin", data.data, data.target
     return origin, [f"g{j}" for j in range(X.shape[1])], list(np.round(X, 2).T), y
+
+
+def _some_genes(data_home):
+    origin, names, columns, y = _genes(data_home)
+    rows = np.sort(np.random.default_rng(0).permutation(y.size)[:90])
+    some = slice(12_500)
+    return f"a part of {origin}", names[some], [column[rows] for column in columns[some]], y[rows]
+
+
+def _digits(data_home):
+    X, y = load_digits(return_X_y=True)
+    return "digits, ten classes", [f"pixel{j}" for j in range(X.shape[1])], list(X.T), y
+
+
+def _million(data_home):
+    """Thirty columns of which eight tell something."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1_000_000, 30)).round(4)
+    signal = X[:, :8] @ np.linspace(1.0, 0.2, 8)
+    y = np.where(signal + rng.logistic(size=len(X)) > 0, "yes", "no")
+    return "generated columns", [f"v{j}" for j in range(30)], list(X.T), y
 
 
 def _mixed(data_home):

@@ -1,6 +1,6 @@
 """Where the CPU seconds of `tamis fit` go: per method and stage.
 
-    python benchmarks/speed/comparison.py --stages cancer,genes
+    python benchmarks/speed/comparison.py --stages cancer,some-genes,digits,mixed,million
 
 runs this file once for each table, when everything is compiled. A line is a method in one stage:
 "cv" are the outer folds, in which the choice is made, "whole-cv" and other names further folds.
@@ -9,6 +9,7 @@ The last lines are the parts of `tamis fit` that belong to no method.
 
 import contextlib
 import io
+import resource
 import sys
 import time
 from collections import Counter
@@ -60,6 +61,8 @@ def main(arguments):
         print(f"{label:34s} {seconds:8.2f}")
     print(f"{'everything else':34s} {total - sum(spent.values()):8.2f}")
     print(f"{'in all':34s} {total:8.2f}")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{'peak memory, MB':34s} {peak:8.0f}")
     return failed
 
 
