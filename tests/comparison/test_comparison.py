@@ -4,10 +4,12 @@ import threading
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
-from scipy import sparse
+from scipy import sparse, stats
+from sklearn.feature_selection import f_classif
 
 from tamis.comparison.comparing import Callback
-from tamis.comparison.fitted.final import describe_features, feature_p_values, fit_final
+from tamis.comparison.fitted.f_tests import feature_p_values
+from tamis.comparison.fitted.final import describe_features, fit_final
 from tamis.comparison.fitted.importance import importance_of
 from tamis.comparison.methods.baselines import BASELINES, find_method
 from tamis.comparison.methods.families import METHODS
@@ -66,11 +68,20 @@ def test_test_rows_are_predicted_in_blocks(name, monkeypatch):
     assert_array_equal(found.cost, expected.cost)
 
 
-def test_p_values_are_the_same_in_blocks_of_columns(monkeypatch):
+def test_p_values_are_those_of_f_tests():
     X, y = blobs(90, 7)
-    expected = feature_p_values(X, y, np.arange(7), 7)
-    monkeypatch.setattr("tamis.comparison.fitted.final._TESTED_VALUES", 90)
-    np.testing.assert_allclose(feature_p_values(X, y, np.arange(7), 7), expected, rtol=1e-9)
+    y = np.unique(y, return_inverse=True)[1]
+    found, q = feature_p_values(X, y, np.arange(7), 7)
+    np.testing.assert_allclose(found, f_classif(X, y)[1], rtol=1e-9)
+    np.testing.assert_allclose(q, stats.false_discovery_control(found))
+    # Nothing varies; nothing varies within the classes, also where sums are rounded.
+    X[:, 0], X[:, 1] = 0.1, np.where(y > 0, 0.1, 1 / 3)
+    found, _ = feature_p_values(X, y, np.array([0, 1, 2, 2, 3, 3, 3]), 4)
+    assert found[:2].tolist() == [1.0, 0.0]
+    p = f_classif(X[:, 2:], y)[1]
+    np.testing.assert_allclose(
+        found[2:], np.minimum(1, [2 * p[:2].min(), 3 * p[2:].min()]), rtol=1e-9
+    )
 
 
 def test_the_most_frequent_class_is_predicted_for_every_row():

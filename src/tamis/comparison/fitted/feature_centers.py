@@ -1,6 +1,7 @@
 """The centers of the features of a model: means, medians, or shares of categories."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -11,21 +12,23 @@ from tamis._base import weighted_median
 __all__ = ["class_centers"]
 
 
-def class_centers(part, features, has_medians):
+def class_centers(part, features, has_medians, find=None):
     """The centers of some features, and for which class each speaks.
 
     `part`: all rows. `features`: counted features. `has_medians`: whether the centers of numbers
-    are medians; those of categories are always shares. Returns `told`: by feature: "centers" (by
-    class a number, or a dict from categories to shares) and "stands_out".
+    are medians; those of categories are always shares. `find`: finds the centers of some columns,
+    means or medians, in other rows than those of the part. Returns `told`: by feature: "centers"
+    (by class a number, or a dict from categories to shares) and "stands_out".
     """
     problem = replace(part.problem, encoded=part.preparation.pool(part.problem.encoded))
+    find = find or partial(_centers, problem)
     sources, names = problem.preparation.sources, problem.preparation.columns
     categories = problem.preparation.categories
     used = part.columns[np.isin(part.feature_of, features)]
-    centers = _centers(problem, used, has_medians)
+    centers = find(used, has_medians)
     dummies = np.array([sources[j] in categories for j in used], dtype=bool)
     if has_medians and dummies.any():
-        centers[:, dummies] = _centers(problem, used[dummies], False)
+        centers[:, dummies] = find(used[dummies], False)
     told = {}
     for feature in map(int, features):
         mine = np.flatnonzero(problem.feature_of[used] == feature)

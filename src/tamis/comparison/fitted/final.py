@@ -1,18 +1,16 @@
 """The model of one level, trained on all rows and reduced to its columns, and its features."""
 
-import warnings
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
-from scipy import sparse, stats
-from sklearn.feature_selection import f_classif
+from scipy import sparse
 
 from tamis import __version__
 from tamis._array import is_sparse
 from tamis._base.threads import limit_threads
 from tamis.comparison.attempts import attempt
 from tamis.comparison.choosing.results import calibrate
+from tamis.comparison.fitted.f_tests import feature_p_values, p_values_of_features
 from tamis.comparison.fitted.feature_centers import class_centers
 from tamis.comparison.fitted.interchangeable import replace_features
 from tamis.comparison.fitted.panel_guarantees import guarantee_features
@@ -25,7 +23,6 @@ from tamis.tables.classifying.unusual import observe
 __all__ = [
     "SUBSTITUTE",
     "describe_features",
-    "feature_p_values",
     "find_batch_features",
     "fit_final",
     "make_model",
@@ -38,34 +35,8 @@ SUBSTITUTE = 0.8
 _N_SUBSTITUTES = 3
 _N_DESCRIBED = 200
 _SUBSTITUTE_ROWS = 20_000
-_TESTED_VALUES = 2_000_000
 # A feature reveals the batch if this share of its variance is between batches.
 _BATCH_SHARE = 0.1
-
-
-def feature_p_values(X, codes, feature_of, n_features):
-    """P-values of an F test for each counted feature, and Benjamini-Hochberg q-values.
-
-    A feature of several columns has the smallest of their p-values, times their number.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of constant columns: their p-value is 1
-        p = _f_test(X, codes)
-    p = np.where(np.isnan(p), 1.0, p)
-    smallest = np.ones(n_features)
-    np.minimum.at(smallest, feature_of, p)
-    sizes = np.bincount(feature_of, minlength=n_features)
-    p_values = np.minimum(smallest * np.maximum(sizes, 1), 1.0)
-    return p_values, stats.false_discovery_control(p_values)
-
-
-def _f_test(X, codes):
-    """P-values of all columns, a few columns at a time because the test copies its rows."""
-    n_rows, n_columns = X.shape
-    n_blocks = 1 if is_sparse(X) else -(-n_rows * n_columns // _TESTED_VALUES)
-    # At least two columns a block: sums of a single one are rounded differently.
-    ends = np.linspace(0, n_columns, max(1, min(n_blocks, n_columns // 2)) + 1).astype(int)
-    return np.concatenate([f_classif(X[:, start:end], codes)[1] for start, end in pairwise(ends)])
 
 
 def find_batch_features(X, batches, feature_of, features):
@@ -193,12 +164,19 @@ def describe_features(comparison, choice, trained, failed, proof_callbacks=()):
         )
 
     def test():
+        if all_rows is not None and problem.groups is None:
+            return p_values_of_features(all_rows.p, part.feature_of, len(problem.names))
         X, codes = _one_row_a_group(part.X, part.codes, problem.groups)
         return feature_p_values(X, codes, part.feature_of, len(problem.names))
 
     def find_revealing():
         return set(find_batch_features(part.X, problem.batches, part.feature_of, features))
 
+    all_rows = find = None
+    if streamed is not None:
+        describe = partial(streamed.describe_columns, comparison.kept, part, features)
+        all_rows = attempt(failed, "centers", partial(describe, result.method.has_medians))
+        find = None if all_rows is None else all_rows.centers
     unknown = np.full(len(problem.names), np.nan)
     replaced = attempt(failed, "interchangeable", replace, {})
     p_values, q_values = attempt(failed, "p_values", test, (unknown, unknown))
@@ -207,7 +185,10 @@ def describe_features(comparison, choice, trained, failed, proof_callbacks=()):
     if problem.batches is not None and features.size:
         revealing = attempt(failed, "tells_batch", find_revealing)
     centers = attempt(
-        failed, "centers", lambda: class_centers(part, features, result.method.has_medians), {}
+        failed,
+        "centers",
+        lambda: class_centers(part, features, result.method.has_medians, find),
+        {},
     )
     records = outline_features(comparison, choice, trained)
     for feature, record in zip(features, records, strict=True):

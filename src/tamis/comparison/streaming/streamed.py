@@ -49,6 +49,7 @@ from tamis.comparison.streaming.checkpoints import (
     read_survey,
     write_survey,
 )
+from tamis.comparison.streaming.columns import DescribedColumns, class_means, class_medians
 from tamis.comparison.streaming.description import all_rows, describe_stream, sampled_rows
 from tamis.comparison.streaming.training_rows import (
     SetAside,
@@ -69,8 +70,12 @@ from tamis.tables.reading.row_stream import RowStream, read_header, survey_rows
 
 if TYPE_CHECKING:
     from tamis.comparison.fitted.calibrated import CalibrationRows
+    from tamis.comparison.problem.problem import Part
 
 __all__ = ["Streamed", "open_stream"]
+
+# Several standard errors of the share of equal rows, where it is estimated.
+_COPIES = 0.01
 
 
 @dataclass
@@ -140,10 +145,15 @@ class Streamed:
 
     # Training on all rows.
 
-    def without(self, kept: CalibrationRows | None) -> Streamed:
-        """The table without the rows that do not train."""
-        drops = self.duplicates == "drop"
-        if kept is None and not (drops and self.survey.n_copies):
+    def without(self, kept: CalibrationRows | None, drops: bool | None = None) -> Streamed:
+        """The table without the rows that do not train.
+
+        `drops`: whether copies are left out; None: if that was asked for.
+        """
+        drops = self.duplicates == "drop" if drops is None else drops
+        if self.survey.rows.is_complete and not self.survey.n_copies:
+            drops = False
+        if kept is None and not drops:
             return self
         aside, key = None, "rows-dropped"
         if kept is not None:
@@ -151,7 +161,7 @@ class Streamed:
             units = self.survey.sample_units[kept.places]
             aside = SetAside(units, kept.table.columns, self.duplicates != "keep")
             left = hashlib.blake2b(units.tobytes(), digest_size=8).hexdigest()
-            key = f"rows-{left}-{self.duplicates}"
+            key = f"rows-{left}-{'dropped' if drops else self.duplicates}"
         given = self.stream, self.table.columns, self.ignored, aside, drops
         make = partial(find_training_rows, *given, available_memory() / 4)
         told = f"finding the rows of {self.decision.data} that train"
@@ -176,10 +186,7 @@ class Streamed:
         """
         part = trained.part
         problem = part.problem
-        missing = np.flatnonzero(self.survey.missing[: len(problem.preparation.numbers)])
-        # Which categories are rare was learned from the sample, as the columns of the part.
-        layout = replace(problem.preparation, pools=part.preparation.pools)
-        preparation = self._learn(layout, problem.encoded, missing, "training", "in training")
+        preparation = self._prepare(part)
         # What the training depends on, apart from the file and how it is read.
         given = part.columns, part.feature_of, problem.kept, np.array(problem.balanced)
         given = b"".join(
@@ -204,6 +211,52 @@ class Streamed:
         told = f"training {method.name} on all {self.n_rows:,} rows"
         found = self.passes.several(f"trained-{method.name}-{left}", told, make)
         return method.path_of(found, trained, level), preparation
+
+    def _prepare(self, part: Part) -> Preparation:
+        """The preparation of a part, learned from all rows."""
+        problem = part.problem
+        missing = np.flatnonzero(self.survey.missing[: len(problem.preparation.numbers)])
+        # Which categories are rare was learned from the sample, as the columns of the part.
+        layout = replace(problem.preparation, pools=part.preparation.pools)
+        return self._learn(layout, problem.encoded, missing, "training", "in training")
+
+    def describe_columns(
+        self, kept: CalibrationRows | None, part: Part, features: NDArray, has_medians: bool
+    ) -> DescribedColumns:
+        """What describes the columns of a part in all rows that train.
+
+        `kept`: rows that are set aside; `features`: those of a model; `has_medians`: whether their
+        class medians are wanted.
+        """
+        whole = self.without(kept)
+        preparation, problem = whole._prepare(part), part.problem
+        used = part.columns[np.isin(part.feature_of, features)]
+        numbers = used[used < len(preparation.numbers)]
+        numbers = numbers if has_medians else numbers[:0]
+
+        def make(remember):
+            found = class_means(whole.stream, preparation, remember)
+            if numbers.size:
+                names = [preparation.numbers[j] for j in numbers]
+                given = names, problem.encoded[:, numbers], problem.codes
+                found["medians"] = class_medians(whole.stream, *given, remember)
+            return found
+
+        key = hashlib.blake2b(numbers.tobytes(), digest_size=8).hexdigest()
+        told = f"describing the columns of all {whole.n_rows:,} rows"
+        found = whole.passes.several(f"described-{key}", told, make)
+        medians, p = found.get("medians"), found["p"]
+        if self.duplicates == "group" and self._has_copies:  # they count as one row in tests
+            single = self.without(kept, drops=True)
+            again = partial(class_means, single.stream, preparation)
+            p = single.passes.several("described", f"{told}, duplicates once", again)["p"]
+        return DescribedColumns(found["means"], p[part.columns], numbers, medians)
+
+    @property
+    def _has_copies(self):
+        """Whether more rows are equal than an estimate of their number is wrong by."""
+        n_copies = self.survey.n_copies
+        return n_copies > (0 if self.survey.rows.is_complete else _COPIES * self.n_rows)
 
     def prepare_model(self, problem: Any, learned: Preparation, used: NDArray) -> Preparation:
         """The preparation of a model with some columns, learned from all rows.

@@ -20,7 +20,7 @@ inside, the next interval is larger. Nothing here depends on the size of the chu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -54,6 +54,7 @@ class Bracket:
     low: int
     high: int
     most: int  # largest number of values to collect
+    empty: float = 0.0  # the median of no values
     # total, below: weight of all known values, and of those below the interval.
     total: float = 0.0
     below: float = 0.0
@@ -80,6 +81,7 @@ class Bracket:
             self.low,
             self.high,
             self.most,
+            self.empty,
             float(mass.sum()),
             float(mass[below].sum()),
             float(column[above].min(initial=np.inf)),
@@ -105,6 +107,7 @@ class Bracket:
             self.low,
             self.high,
             self.most,
+            self.empty,
             self.total + other.total,
             self.below + other.below,
             min(self.above, other.above),
@@ -117,14 +120,14 @@ class Bracket:
     def median(self) -> float | Bracket:
         """The median, or the interval to look at next."""
         if self.total == 0:
-            return 0.0
+            return self.empty
         half = self.total / 2
         enough = half * (1 - _TIE)
         inside = float(self.parts.sum())
         if self.low > 0 and self.below >= enough:  # below, or next to the interval
-            return Bracket(0, _LAST, self.most)
+            return Bracket(0, _LAST, self.most, self.empty)
         if self.below + inside < enough:
-            return Bracket(self.high + 1, _LAST, self.most)
+            return Bracket(self.high + 1, _LAST, self.most, self.empty)
         if self.n_inside <= self.most:
             order = np.argsort(self.values, kind="stable")
             values, mass = self.values[order], self.below + np.cumsum(self.weights[order])
@@ -139,7 +142,7 @@ class Bracket:
             return self._of_key(self.low + part, mass[part] - half, half)
         low = self.low + part * self._width
         # If the median is between two values, the other one is in the part, or above it.
-        return Bracket(low, min(low + self._width - 1, self.high), self.most)
+        return Bracket(low, min(low + self._width - 1, self.high), self.most, self.empty)
 
     def _of_key(self, key, excess, half):
         value = _value_of(key)
@@ -156,10 +159,11 @@ def _value_of(key):
     return float(np.array([bits], dtype=np.uint64).view(np.float64)[0])
 
 
-def first_brackets(sample: NDArray, most: int) -> list[Bracket]:
+def first_brackets(sample: NDArray, most: int, empty: float = 0.0) -> list[Bracket]:
     """Where the medians of all rows are expected.
 
-    `sample` (n_sample, n_columns): values of a random sample of the rows, NaN where missing.
+    `sample` (n_sample, n_columns): values of a random sample of the rows, NaN where missing;
+    `empty`: the median of a column without any value.
     """
     brackets = []
     for column in sample.T:
@@ -169,14 +173,14 @@ def first_brackets(sample: NDArray, most: int) -> list[Bracket]:
             reach = 2.0 / np.sqrt(values.size)
             ends = np.quantile(values, [max(0.0, 0.5 - reach), min(1.0, 0.5 + reach)])
             low, high = (int(key) for key in _keys(ends))
-        brackets.append(Bracket(low, high, most))
+        brackets.append(Bracket(low, high, most, empty))
     return brackets
 
 
 def find_medians(
     run: Run, brackets: list[Bracket], remember: Remember = lambda make: make()
 ) -> NDArray[np.float64]:
-    """Medians of columns; 0 for a column without any value.
+    """Medians of columns; those of a column without any value are what its bracket says.
 
     Returns `medians` (n_columns,).
     """
@@ -188,7 +192,7 @@ def find_medians(
         medians[found["places"][done]] = found["medians"][done]
         ends = zip(found["places"], found["low"], found["high"], strict=True)
         left = {
-            int(j): Bracket(int(low), int(high), brackets[j].most)
+            int(j): replace(brackets[j], low=int(low), high=int(high))
             for (j, low, high), is_found in zip(ends, done, strict=True)
             if not is_found
         }
