@@ -185,3 +185,14 @@ def test_windows_can_hold_every_file_of_the_project():
     assert [part for part in parts if part.partition(".")[0].lower() in RESERVED] == []
     assert len({name.lower() for name in names}) == len(names)
     assert max(map(len, names)) < 160
+
+
+@pytest.mark.parametrize("folder", ["tests", "tools", "docs", "examples"])
+def test_other_sources_can_be_imported_on_windows(folder):
+    found = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module] if isinstance(node, ast.ImportFrom) else []
+            found += [f"{path.name} imports {name}" for name in names if name in MODULES]
+    assert found == []

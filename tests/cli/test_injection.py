@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import pty
 import subprocess
 import sys
 import warnings
@@ -39,7 +38,7 @@ def evil(tmp_path):
 
 def in_terminal(*words):
     """Run the command with a terminal for all that it prints."""
-    terminal, screen = pty.openpty()
+    terminal, screen = pytest.importorskip("pty", exc_type=ImportError).openpty()
     command = [*COMMAND, *map(str, words)]
     process = subprocess.Popen(command, stdout=screen, stderr=screen, env=environment())
     os.close(screen)

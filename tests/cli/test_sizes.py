@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import resource
 import zipfile
 
 import numpy as np
@@ -18,6 +17,8 @@ GIB = 2**30
 
 
 def limited():
+    import resource
+
     resource.setrlimit(resource.RLIMIT_AS, (8 * GIB, 8 * GIB))
 
 

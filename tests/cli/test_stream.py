@@ -1,7 +1,6 @@
 """`tamis fit --stream`: what is said and recorded, resuming, and tables larger than memory."""
 
 import json
-import resource
 
 import numpy as np
 import pytest
@@ -82,6 +81,8 @@ def test_standard_input_is_not_streamed(data):
 
 
 def limited():
+    import resource
+
     resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, 1_500_000_000))
 
 

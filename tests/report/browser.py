@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import fcntl
 import json
 import os
 import select
@@ -40,7 +39,8 @@ def find_browser() -> str | None:
 
 
 needs_browser = pytest.mark.skipif(
-    find_browser() is None, reason="no Chromium on this machine: run `make browser`"
+    find_browser() is None or os.name != "posix",
+    reason="no Chromium on this machine: run `make browser`",
 )
 
 
@@ -235,6 +235,8 @@ class Browser:
 
 def _above_ten(pipe):
     """The two ends of a pipe with numbers that cannot be 3 or 4."""
+    import fcntl
+
     ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in pipe]
     for end in pipe:
         os.close(end)
