@@ -196,3 +196,16 @@ def test_a_run_goes_on_after_its_manifest_was_damaged(copy, tamis):
     assert f"{folder / 'stream.json'} cannot be read" in err
     assert outcome(run) == before
     assert {path: path.stat().st_mtime_ns for path in folder.glob("*.npz")} == written
+
+
+def test_commands_that_read_changed_data_again_say_what_to_do(tmp_path, refuses):
+    data = write_csv(tmp_path / "data.csv", HEADER, make_rows(60, 0))
+    run = tmp_path / "run"
+    code, _, err = call_here("fit", data, "--target", "y", *FAST, "-o", run)
+    assert code == 0, err
+    write_csv(data, HEADER, make_rows(60, 1))
+    for command in (["pick", run, "--n-features", "1", "-o", tmp_path / "one"], ["report", run]):
+        said = refuses(*command)
+        assert (
+            "holds results of a different comparison (" in said and ". Put back the data" in said
+        )

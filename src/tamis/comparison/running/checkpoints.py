@@ -23,6 +23,12 @@ __all__ = ["open_store", "refuse_other_versions", "store_of", "versions"]
 
 # 2 since linear and kernel panels are methods of their own.
 _FORMAT = 2
+# What to do about checkpoints of something else.
+_DISCARD = "Use another folder, or --force to discard them."
+_PUT_BACK = (
+    "Put back the data as they were when the run was made, or repeat it with tamis fit on those "
+    "that are there now: into another folder, or with --force."
+)
 
 
 def open_store(
@@ -56,20 +62,26 @@ def open_store(
         "options": words,
         "versions": versions(),
     }
-    return store_of(folder, manifest, force, tell)
+    return store_of(folder, manifest, force, tell, _PUT_BACK if only_finished else _DISCARD)
 
 
 def store_of(
-    folder: str | PathLike, manifest: dict[str, Any], force: bool, tell: Callable[[str], None]
+    folder: str | PathLike,
+    manifest: dict[str, Any],
+    force: bool,
+    tell: Callable[[str], None],
+    advice: str = _DISCARD,
 ) -> Store:
-    """The checkpoints of what a manifest describes; raises InputError for those of another."""
+    """The checkpoints of what a manifest describes; raises InputError for those of another.
+
+    `advice`: what to do then.
+    """
     manifest = json.loads(json.dumps(manifest, default=str))  # tuples become lists
     try:
         return Store(folder, manifest, force, tell=tell)
     except ManifestMismatch as error:
         raise InputError(
-            f"{folder} holds results of a different comparison ({error}). Use another folder, or "
-            "--force to discard them."
+            f"{folder} holds results of a different comparison ({error}). {advice}"
         ) from error
 
 
