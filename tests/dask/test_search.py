@@ -3,6 +3,7 @@
 import os
 import threading
 
+import cloudpickle
 import joblib
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ pytest.importorskip("distributed")
 import dask.array as da
 from distributed import Client, LocalCluster
 
-from tamis import LandmarkSearchCV, SparseCenterClassifier, compare
+from tamis import LandmarkSearchCV, SparseCenterClassifier, SparseCenterClassifierCV, compare
+from tamis._base.shared import Shared
 from tamis.dask import DaskPrimalDualClassifier, DaskSparseCenterClassifier
 
 pytestmark = pytest.mark.slow
@@ -47,6 +49,47 @@ def test_landmark_search(client):
     np.testing.assert_array_equal(
         model.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
     )
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """Receives the number of bytes of the shared data, each time they are pickled."""
+    found = []
+
+    def reduce(shared):
+        found.append(len(cloudpickle.dumps(shared.function)))
+        return Shared, (shared.function,)
+
+    monkeypatch.setattr(Shared, "__reduce__", reduce)
+    return found
+
+
+WORK = {
+    "landmarks": lambda X, y, cv: LandmarkSearchCV(
+        n_configurations=8, ensemble_size=1, cv=cv, n_jobs=-1, random_state=0
+    ).fit(X, y),
+    "centers": lambda X, y, cv: SparseCenterClassifierCV(cv=cv, n_jobs=-1).fit(X, y),
+    "compare": lambda X, y, cv: compare(
+        X, y, methods=["centers", "medians"], cv=cv, repeats=1, n_jobs=2
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_data_are_sent_once_and_not_with_each_task(client, name, sent):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=400)
+    X = rng.normal(size=(400, 50)) + 0.5 * y[:, None]
+    counts = []
+    for cv in (4, 8):
+        before, n_sent = n_done(client), len(sent)
+        with joblib.parallel_config(backend="dask"):
+            WORK[name](X, y, cv)
+        assert n_done(client) - before >= 3
+        counts.append(len(sent) - n_sent)
+    assert min(sent) > 0.5 * X.nbytes
+    # Pickling a closure takes several attempts, each of all data.
+    assert 1 <= counts[0] == counts[1] <= 6
 
 
 def test_compare(client):

@@ -15,6 +15,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from tamis._array import Matrix
+from tamis._base.shared import Shared, call
 from tamis.landmarks import evaluation
 from tamis.landmarks.choose import SAMPLERS
 from tamis.landmarks.ensemble import choose_size, member_weights, pick_greedily
@@ -129,8 +130,9 @@ class SearchPlan:
 
         if self.n_jobs in (None, 1):
             return map(one, tasks)
+        shared = Shared(one)
         return Parallel(n_jobs=self.n_jobs, prefer="threads", return_as="generator")(
-            delayed(one)(task) for task in tasks
+            delayed(call)(shared, task) for task in tasks
         )
 
     def rank(self, outcomes: Outcomes, X: Matrix) -> Ranking:
@@ -206,8 +208,9 @@ class SearchPlan:
         if self.n_jobs in (None, 1):
             trained = [one(c, seed) for c, seed in pairs]
         else:
+            shared = Shared(one)
             trained = Parallel(n_jobs=self.n_jobs, prefer="threads")(
-                delayed(one)(c, seed) for c, seed in pairs
+                delayed(call)(shared, c, seed) for c, seed in pairs
             )
         return [
             {

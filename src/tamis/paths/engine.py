@@ -24,6 +24,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
 from tamis._array import Matrix
+from tamis._base.shared import Shared, call
 from tamis.paths.path import Path
 from tamis.paths.rule import TOLERANCE, Counted, Neighbours, PerFold, best_of, choose
 from tamis.paths.scoring import is_counted, score_decisions
@@ -158,8 +159,9 @@ class CrossValidation:
                 self.keep_decisions,
             )
 
+        shared = Shared(one)
         return Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-            delayed(one)(fold, train, test) for fold, (train, test) in enumerate(self.splits)
+            delayed(call)(shared, fold, *split) for fold, split in enumerate(self.splits)
         )
 
     def gather(self, evaluations: Sequence[Evaluation]) -> PathScores:

@@ -10,12 +10,14 @@ import threading
 import time
 import warnings
 from dataclasses import dataclass, field
+from functools import partial
 from uuid import uuid4
 
 import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
+from tamis._base.shared import Shared, call
 from tamis._base.threads import limit_threads
 from tamis.comparison.methods.baselines import find_method
 from tamis.paths.folds import Fold
@@ -312,7 +314,6 @@ def run_tasks(problem, tasks, *, seed, store=None, n_jobs=1, start=lambda task: 
         **engine,
     )
     key = uuid4().hex
-    for done in pool(
-        delayed(_work_in_worker)(problem, tasks, seed, store, key) for tasks in started()
-    ):
+    shared = Shared(partial(_work_in_worker, problem, seed=seed, store=store, key=key))
+    for done in pool(delayed(call)(shared, tasks) for tasks in started()):
         yield from done
