@@ -25,7 +25,7 @@ for variable in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 # ruff: noqa: E402
 import numpy as np
-from at_k_data import SETS, default_data, load, split
+from at_k_data import LOCKED, SETS, default_data, load, split
 from at_k_rivals import COUNTS, FEW, HEADS, METHODS, SELECTIONS, score
 from at_k_tables import write_tables
 from joblib import Parallel, delayed
@@ -48,7 +48,13 @@ def main(arguments=None):
         metavar="METHOD",
     )
     parser.add_argument("--tables", action="store_true", help="only write the tables")
+    parser.add_argument(
+        "--locked", action="store_true", help="the sets for this release; results in `locked`"
+    )
     options = parser.parse_args(arguments)
+    if options.locked:
+        options.sets, options.output = LOCKED, options.output / "locked"
+        options.output.mkdir(exist_ok=True)
     path = options.output / "at_k.json"
     records = json.loads(path.read_text()) if path.is_file() else {}
     if not options.tables:

@@ -82,6 +82,8 @@ def load_locked(name, data):
 
 def load(name, data):
     """Samples, class indices and sample groups (None for most) of one set."""
+    if name in LOCKED:
+        return load_locked(name, data)
     path = Path(data) / f"{name}.npz"
     if not path.is_file():
         raise SystemExit(f"{path} is missing: give the data folder with --data or TAMIS_DATA.")

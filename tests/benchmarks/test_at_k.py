@@ -184,3 +184,16 @@ def test_locked_sets_open_with_the_release(at_k, tmp_path, monkeypatch, version)
     assert groups is None
     X_other, other, _ = data.load_locked("uci/drugconsumption, nicotine", tmp_path)
     np.testing.assert_array_equal(other, X_other[:, 0] >= 50)
+
+
+def test_locked_sets_have_results_of_their_own(at_k, tiny_data, tmp_path, monkeypatch):
+    at_k_data, benchmark = at_k["at_k_data"], at_k["at_k"]
+    locked = {"again": at_k_data.Locked("uci/iris")}
+    for module in (at_k_data, benchmark):
+        monkeypatch.setattr(module, "LOCKED", locked)
+    monkeypatch.setattr(at_k_data.tamis, "__version__", "0.1.0")
+    words = ["--data", tiny_data, "--output", tmp_path, "--splits", 1, "--methods", "ANOVA"]
+    benchmark.main(["--locked", *map(str, words)])
+    records = json.loads((tmp_path / "locked" / "at_k.json").read_text())
+    assert list(records) == ["again 0"] and "ANOVA" in records["again 0"]
+    assert not (tmp_path / "at_k.json").exists()
