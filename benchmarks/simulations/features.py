@@ -271,7 +271,7 @@ SIMULATIONS = (
         50,
     ),
     Simulation(
-        "stable, after looking",
+        "stable, equal",
         "200 equal noise features, tau 0.75, q 10",
         (
             STABLE,
@@ -288,8 +288,8 @@ SIMULATIONS = (
             ),
         ),
         each(repeat_after_looking),
-        12_000,
-        50,
+        30_000,  # (2 z sd / slack)^2, as the number of false features has sd 0.37
+        250,
     ),
     Simulation(
         "cubic IPSS",

@@ -27,7 +27,7 @@ FEWER = {
     **dict.fromkeys(("true features, proxies", "true features, batches"), 30),
     **dict.fromkeys(("true features, groups", "split, groups", "cross, 200 equal"), 25),
     "cross, signal": 25,
-    "stable, after looking": 60,
+    "stable, equal": 60,
     "sensitivity, chosen": 30,
     "stable, mixed": 10,
     "stable, mixed, medians": 10,
