@@ -39,7 +39,7 @@ def main(arguments=None):
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the results")
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS, metavar="SET")
+    parser.add_argument("--sets", nargs="+", choices=[*SETS, *LOCKED], metavar="SET")
     parser.add_argument(
         "--methods",
         nargs="+",
@@ -52,8 +52,9 @@ def main(arguments=None):
         "--locked", action="store_true", help="the sets for this release; results in `locked`"
     )
     options = parser.parse_args(arguments)
+    sets = options.sets or (LOCKED if options.locked else SETS)
     if options.locked:
-        options.sets, options.output = LOCKED, options.output / "locked"
+        options.output = options.output / "locked"
         options.output.mkdir(exist_ok=True)
     path = options.output / "at_k.json"
     records = json.loads(path.read_text()) if path.is_file() else {}
@@ -61,7 +62,7 @@ def main(arguments=None):
         tasks = [
             (name, s, missing, records.get(f"{name} {s}", {}))
             for s in range(options.splits)
-            for name in options.sets
+            for name in sets
             if (missing := _missing(options.methods, name, records.get(f"{name} {s}", {})))
         ]
         done = Parallel(n_jobs=options.jobs, return_as="generator_unordered")(

@@ -57,6 +57,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default=default_data(), help="folder of the data sets")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the results")
+    parser.add_argument("--sets", nargs="+", choices=[*SETS, *LOCKED], metavar="SET")
     parser.add_argument("--halvings", type=int, default=3, help="of every set")
     parser.add_argument("--seeds", type=int, default=20, help="halvings of breast cancer")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
@@ -65,9 +66,9 @@ def main(arguments=None):
         "--locked", action="store_true", help="the sets for this release; results in `locked`"
     )
     options = parser.parse_args(arguments)
-    sets = SETS
+    sets = options.sets or (LOCKED if options.locked else SETS)
     if options.locked:
-        sets, options.output, options.seeds = LOCKED, options.output / "locked", 0
+        options.output, options.seeds = options.output / "locked", 0
         options.output.mkdir(exist_ok=True)
     path = options.output / "halves.json"
     records = json.loads(path.read_text()) if path.is_file() else {}
