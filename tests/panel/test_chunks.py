@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
-from tamis import PanelClassifier
+from tamis import PanelClassifier, SparseCenterClassifier
+from tamis._passes import LocalChunks
 from tamis.panel import chunks as room
 from tamis.panel.settings import Setting, fit_settings
 
@@ -195,6 +196,25 @@ def test_all_rows_screen():
     model = PanelClassifier(1, selection="centers", head="lda")
     chunked = model.fit_chunks(in_chunks(X, y, rows=5000))
     assert_array_equal(chunked.get_support(indices=True), [123])
+
+
+@pytest.mark.usefixtures("small_sample")
+@pytest.mark.parametrize("container", [sparse.csr_array, np.float32])
+def test_equal_values_give_equal_samples_however_they_are_stored(container):
+    X = np.random.default_rng(0).poisson(0.4, (3000, 12)) * 1.0
+    y = np.asarray(X[:, 3] > X[:, 7], dtype=int)
+    samples = []
+    for rows in (X, container(X)):
+        model, chunks = PanelClassifier(2), LocalChunks(in_chunks(rows, y), is_read_again=True)
+        first, ranker = room._FirstPass(chunks, model), SparseCenterClassifier(None)
+        room.train_centers(ranker, first, None, 1e9)
+        read = room.ChunkReader(ranker, np.arange(2), 1.0)
+        samples.append(room._draw(read, chunks, first, 1e9)[0])
+        fitted = model.fit_chunks(in_chunks(rows, y))
+        assert_array_equal(fitted.get_support(indices=True), [3, 7])
+    assert_array_equal(samples[0].hashes, samples[1].hashes)
+    values = samples[1].X.toarray() if container is sparse.csr_array else samples[1].X
+    assert_array_equal(samples[0].X, values)
 
 
 @pytest.mark.usefixtures("small_sample")

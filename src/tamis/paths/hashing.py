@@ -1,8 +1,9 @@
 """Random numbers for what a row holds.
 
 A value becomes a random 64-bit number that depends on its column, and a row the sum, modulo 2^64,
-of its values' numbers. Then the cost of a sparse row is that of its stored values, ignoring a part
-of the columns is a subtraction, and equal rows are found by sorting n integers.
+of its values' numbers. Then the cost of a sparse row is that of its stored values, each of which adds
+its number less that of zero to the sum of a row of zeros; ignoring a part of the columns is a
+subtraction, and equal rows, dense or sparse, are found by sorting n integers.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ def sum_numbers(columns: Sequence[Matrix], n_rows: int, n_parts: int) -> NDArray
         which = np.arange(place, place + block.shape[1])
         if is_sparse(block):
             numbers = stored_numbers(block, place)
+            for part in range(n_parts):
+                zeros = mix(_salts(which[(part - place) % n_parts :: n_parts]))
+                sums[part] += zeros.sum(dtype=np.uint64)
             rows = np.repeat(np.arange(n_rows), np.diff(numbers.indptr))
             np.add.at(sums, (which[numbers.indices] % n_parts, rows), numbers.data)
         else:
@@ -55,11 +59,10 @@ def sum_numbers(columns: Sequence[Matrix], n_rows: int, n_parts: int) -> NDArray
 
 
 def stored_numbers(block: Matrix, place: int) -> Matrix:
-    """Random numbers of the values of a sparse matrix whose first column is number `place`."""
+    """Random numbers of sparse values, less those of zero; the first column is number `place`."""
     stored = sparse.csr_array(block)
     salts = _salts(np.arange(place, place + stored.shape[1]))
-    numbers = mix(bits_of(stored.data) ^ salts[stored.indices])
-    numbers[stored.data == 0] = 0  # a zero that is stored is a zero
+    numbers = mix(bits_of(stored.data) ^ salts[stored.indices]) - mix(salts)[stored.indices]
     return sparse.csr_array((numbers, stored.indices, stored.indptr), stored.shape)
 
 
