@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from tamis.datumwise.forest import WORTH_COMPILING, Sample, grow, mean_rows, membership
+from tamis.datumwise.forest import (
+    WORTH_COMPILING,
+    Sample,
+    grow,
+    grow_together,
+    mean_rows,
+    membership,
+)
 from tests.oracles.datumwise import average_over_trees, find_node, find_way
 
 ONES = np.ones(3)
@@ -84,18 +91,25 @@ def test_a_forest_with_large_leaves_is_a_fine_one_cut_short(smallest):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_growing_tells_the_cells_of_the_training_rows_and_of_others(case):
+def test_forests_that_grow_together_equal_single_ones_and_tell_the_cells_of_all_rows(case):
     X, y = make_rows(**CASES[case])
-    XT, rows = np.ascontiguousarray(X.T), np.arange(0, len(X), 2)
-    others = np.arange(1, len(X), 2)
+    XT, everyone, seeds = np.ascontiguousarray(X.T), np.arange(len(X)), np.array([3, 0])
+    n_training = np.array([(len(X) + 1) // 2, max(1, len(X) // 3)])
+    rows = np.stack([everyone, everyone[::-1]])
     sample = Sample(XT, y.astype(np.int64), ONES, rows, np.arange(X.shape[1]))
     for smallest, resolutions in [(2, (2,)), (2, (2, 9)), (6, (0, 6, 16))]:
-        alone, _ = grow(sample, 6, 0, smallest)
-        forest, cells = grow(sample, 6, 0, smallest, resolutions, others)
-        assert_array_equal(forest.threshold, alone.threshold)  # the others have no say
-        for some in (rows, others):
-            found = cells[:, :, some].transpose(0, 2, 1)
-            assert_array_equal(found, forest.cells(XT, some, *resolutions))
+        both, cells = grow_together(sample, n_training, 6, seeds, smallest, resolutions)
+        n_before = 0
+        for f, n_rows in enumerate(n_training):
+            own = sample._replace(rows=rows[f, :n_rows])  # the others have no say
+            alone, _ = grow(own, 6, seeds[f], smallest)
+            nodes = slice(n_before, n_before + alone.n_nodes)
+            assert_array_equal(both.threshold[nodes], alone.threshold)
+            assert_array_equal(both.shares[nodes], alone.shares)
+            found = cells[:, 6 * f : 6 * f + 6].transpose(0, 2, 1) - n_before
+            assert_array_equal(found, alone.cells(XT, everyone, *resolutions))
+            n_before += alone.n_nodes
+        assert both.n_nodes == n_before
 
 
 @pytest.mark.parametrize("n_rows", [1, 3, 55, 9_000])

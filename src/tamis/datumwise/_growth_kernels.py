@@ -34,9 +34,10 @@ def grow_trees(
     mass,
     columns,
     rows,
+    n_training,
     n_tries,
     smallest,
-    seed,
+    seeds,
     resolutions,
     pool,
     order,
@@ -54,29 +55,42 @@ def grow_trees(
 
     `XT` (n_features, n_samples): features in rows; NaN where a value is missing. `codes`
     (n_samples,): classes. `mass` (n_classes,): weight of a sample of each class. `columns`:
-    features that may be split. `rows`: training rows, followed by rows that only go down the
-    trees. `n_tries`, `smallest`, `seed`: number of columns, not constant, tried at each node;
-    nodes with fewer rows are not split; tree t of equal seeds is the same. `resolutions`: see
-    `cells`. `pool`, `order`, `values`, `labels`, `counts`: room for the columns in random order,
-    of type int64; twice the rows sorted by node, of type int32; values and classes of the training
-    rows of a node; (3, n_classes) of int64. `places` (2 * n_training_rows, N_PLACES + n_classes):
-    nodes of a tree: where in `order` the training rows start, how many they are, the same two
-    numbers for the other rows, the number of resolutions at which the node is no cell, and the
-    training rows of each class. The first row, the root's, is given. `offsets`, `nodes`,
-    `threshold`, `shares`: written: the table of nodes, with the shares of the classes in each of
-    them, so that any node can serve as a leaf. The nodes of tree t are ``offsets[t]`` to
-    ``offsets[t + 1]``. `cells` (n_resolutions, n_trees, n_samples): written: the node in which
-    each row ends when nodes with fewer training rows than each resolution are leaves.
+    features that may be split. `rows` (n_forests, n_rows), `n_training`, `seeds` (n_forests,): one
+    or more forests of as many trees each: ``n_training[f]`` training rows, followed by rows that
+    only go down the trees; tree t of equal seeds is the same. `n_tries`, `smallest`: number of
+    columns, not constant, tried at each node; nodes with fewer rows are not split. `resolutions`:
+    see `cells`. `pool`, `order`, `values`, `labels`, `counts`: room for the columns in random
+    order, of type int64; twice the rows sorted by node, of type int32; values and classes of the
+    training rows of a node; (3, n_classes) of int64. `places` (2 * n_training_rows, N_PLACES +
+    n_classes): nodes of a tree: where in `order` the training rows start, how many they are, the
+    same two numbers for the other rows, the number of resolutions at which the node is no cell,
+    and the training rows of each class. `offsets`, `nodes`, `threshold`, `shares`: written: the
+    table of nodes, with the shares of the classes in each of them, so that any node can serve as a
+    leaf. The nodes of tree t are ``offsets[t]`` to ``offsets[t + 1]``. `cells` (n_resolutions,
+    n_trees, n_samples): written: the node in which each row ends when nodes with fewer training
+    rows than each resolution are leaves.
     """
     n_classes = mass.size
-    half = rows.size
+    n_forests, half = rows.shape
+    n_trees = (offsets.size - 1) // n_forests
     for tree in range(offsets.size - 1):
-        state = np.uint64(seed) * _PER_SEED + np.uint64(tree)
+        forest = tree // n_trees
+        state = np.uint64(seeds[forest]) * _PER_SEED + np.uint64(tree % n_trees)
         base = offsets[tree]
+        if tree % n_trees == 0:  # the root
+            places[0, 0] = 0
+            places[0, 1] = n_training[forest]
+            places[0, 2] = n_training[forest]
+            places[0, 3] = half - n_training[forest]
+            places[0, 4] = resolutions.size
+            for c in range(n_classes):
+                places[0, N_PLACES + c] = 0
+            for i in range(n_training[forest]):
+                places[0, N_PLACES + codes[rows[forest, i]]] += 1
         for k in range(pool.size):
             pool[k] = columns[k]
         for i in range(half):
-            order[i] = rows[i]
+            order[i] = rows[forest, i]
         used = 1
         node = 0
         while node < used:

@@ -23,7 +23,7 @@ from scipy.sparse import csc_matrix, csr_matrix
 
 from tamis._base import softmax
 from tamis.datumwise._forest_kernels import FEATURE
-from tamis.datumwise.forest import Forest, Sample, grow, mean_rows, membership
+from tamis.datumwise.forest import Forest, Sample, grow, grow_together, mean_rows, membership
 
 # Nodes with fewer rows are leaves: the choices for the probabilities, multiplied by the factor if
 # there are more rows than this. The coarsest cells are those of local means.
@@ -204,6 +204,18 @@ class Gatherer:
         """What the final forests so far say of the training rows, by the forests' ids."""
         return {id(forest): answers for forest, answers in self._final.values()}
 
+    @cached_property
+    def _folds(self):
+        """The rows that are held out of each fold.
+
+        Returns `rows` (n_folds, n_samples), `n_training` (n_folds,): as `grow_together` takes
+        them; `inside`, `outside`: fold and row of all training rows, and of all held out.
+        """
+        held_out = self.fold_of == np.arange(self.fold_of.max() + 1)[:, None]
+        rows = np.argsort(held_out, axis=1, kind="stable")
+        n_training = np.count_nonzero(~held_out, axis=1)
+        return rows, n_training, np.nonzero(~held_out), np.nonzero(held_out)
+
     def _columns(self, blocks):
         chosen = np.zeros(self.n_blocks, dtype=bool)
         chosen[list(blocks)] = True
@@ -236,33 +248,25 @@ class Gatherer:
         Returns `out_of_fold` (n_resolutions, n_samples, n_classes): shares of the classes in the
         cells of each row, from the trees that have not seen it; `cells`.
         """
-        columns = self._columns(blocks)
-        order, inside, outside, shares, n_nodes = [], [], [], [], 0
-        for fold in range(self.fold_of.max() + 1):
-            rows = np.flatnonzero(self.fold_of != fold)
-            others = np.flatnonzero(self.fold_of == fold)
-            forest, cells = grow(
-                self._sample(rows, columns),
-                self.n_fold_trees,
-                self._seed((*blocks, "fold", fold)),
-                resolutions=self.resolutions,
-                others=others,
-            )
-            order.append((rows, others))
-            inside.append(cells[-1][:, rows] + n_nodes)
-            outside.append(cells[:, :, others] + n_nodes)
-            shares.append(forest.shares)
-            n_nodes += forest.n_nodes
-        rows, others = map(np.concatenate, zip(*order, strict=True))
-        inside, outside = np.concatenate(inside, axis=1), np.concatenate(outside, axis=2)
-        shares = np.concatenate(shares)
-        out_of_fold = np.empty((len(outside), self.n_samples, self.class_losses.size))
-        for r, cells in enumerate(outside):
-            out_of_fold[r, others] = mean_rows(cells.T, shares)
-        number, sizes = number_cells(inside, n_nodes)
-        inside = membership(number[inside].T, sizes.size).T
-        outside = membership(number[outside[-1]].T, sizes.size)
-        return out_of_fold, Cells(rows, others, inside, outside, sizes, self.n_fold_trees)
+        everyone, n_training, (fold, rows), (other_fold, others) = self._folds
+        seeds = [self._seed((*blocks, "fold", number)) for number in range(len(everyone))]
+        n_trees = self.n_fold_trees
+        forests, cells = grow_together(
+            self._sample(everyone, self._columns(blocks)),
+            n_training,
+            n_trees,
+            np.array(seeds, dtype=np.int64),
+            resolutions=self.resolutions,
+        )
+        cells = cells.reshape(len(cells), -1, n_trees, self.n_samples)
+        inside, outside = cells[-1, fold, :, rows], cells[:, other_fold, :, others]
+        out_of_fold = np.empty((len(self.resolutions), self.n_samples, self.class_losses.size))
+        for r in range(len(self.resolutions)):
+            out_of_fold[r, others] = mean_rows(outside[:, r], forests.shares)
+        number, sizes = number_cells(inside, forests.n_nodes)
+        inside = membership(number[inside], sizes.size).T
+        outside = membership(number[outside[:, -1]], sizes.size)
+        return out_of_fold, Cells(rows, others, inside, outside, sizes, n_trees)
 
     def _judge(self, shares, resolution, temperature, cells):
         """Evidence of out-of-fold probabilities."""

@@ -225,40 +225,57 @@ def grow(
     seed: int,
     smallest: int = 2,
     resolutions: tuple[int, ...] = (),
-    others: NDArray | None = None,
 ) -> tuple[Forest, NDArray[np.int32]]:
-    """Grow a forest, and find the cells of its training rows and of other rows in the same pass.
-
-    Each node tries as many columns as the rounded square root of their number.
+    """Grow a forest, and find the cells of its training rows in the same pass.
 
     Returns `cells` (n_resolutions, n_trees, n_samples).
     """
+    n_training, seeds = np.array([[sample.rows.size], [seed]], dtype=np.int64)
+    sample = sample._replace(rows=sample.rows[None])
+    return grow_together(sample, n_training, n_trees, seeds, smallest, resolutions)
+
+
+def grow_together(
+    sample: Sample,
+    n_training: NDArray,
+    n_trees: int,
+    seeds: NDArray,
+    smallest: int = 2,
+    resolutions: tuple[int, ...] = (),
+) -> tuple[Forest, NDArray[np.int32]]:
+    """Grow forests of `n_trees` trees each, one after the other in one table.
+
+    Each node tries as many columns as the rounded square root of their number.
+
+    `sample`: its rows have the shape (n_forests, n_rows). The first ``n_training[f]`` are those
+    that forest f is grown on, the others only go down its trees. `seeds` (n_forests,). Returns
+    `cells` (n_resolutions, n_forests * n_trees, n_samples).
+    """
     XT, codes, mass, rows, columns = sample
-    n_rows, n_classes = rows.size, mass.size
-    everyone = rows if others is None else np.concatenate([rows, others])
-    places = np.empty((2 * n_rows, N_PLACES + n_classes), dtype=np.int64)
-    places[0, :N_PLACES] = 0, n_rows, n_rows, everyone.size - n_rows, len(resolutions)
-    places[0, N_PLACES:] = np.bincount(codes[rows], minlength=n_classes)
-    offsets, capacity = np.zeros(n_trees + 1, dtype=np.int64), 2 * n_rows * n_trees
+    n_forests, n_rows = rows.shape
+    n_classes, largest = mass.size, int(n_training.max())
+    offsets = np.zeros(n_forests * n_trees + 1, dtype=np.int64)
+    capacity = 2 * int(n_training.sum()) * n_trees
     nodes, threshold = np.empty((capacity, 4), dtype=np.int32), np.empty(capacity)
     shares = np.empty((capacity, n_classes), dtype=np.float32)
-    cells = np.empty((len(resolutions), n_trees, codes.size), dtype=np.int32)
+    cells = np.empty((len(resolutions), n_forests * n_trees, codes.size), dtype=np.int32)
     grow_trees(
         XT,
         codes,
         mass,
         columns,
-        everyone,
+        rows,
+        n_training,
         max(1, round(np.sqrt(columns.size))),
         smallest,
-        seed,
+        seeds,
         np.array(resolutions, dtype=np.int64),
         np.empty_like(columns),
-        np.empty(2 * everyone.size, dtype=np.int32),
-        np.empty(n_rows),
-        np.empty(n_rows, dtype=np.int32),
+        np.empty(2 * n_rows, dtype=np.int32),
+        np.empty(largest),
+        np.empty(largest, dtype=np.int32),
         np.empty((3, n_classes), dtype=np.int64),
-        places,
+        np.empty((2 * largest, N_PLACES + n_classes), dtype=np.int64),
         offsets,
         nodes,
         threshold,
