@@ -1,8 +1,8 @@
 """Random numbers for what a row holds.
 
 A value becomes a random 64-bit number that depends on its column, and a row the sum, modulo 2^64,
-of its values' numbers. Then the cost of a sparse row is that of its stored values, each of which adds
-its number less that of zero to the sum of a row of zeros; ignoring a part of the columns is a
+of its values' numbers. Then the cost of a sparse row is that of its stored values, each of which
+adds its number less that of zero to the sum of a row of zeros; ignoring a part of the columns is a
 subtraction, and equal rows, dense or sparse, are found by sorting n integers.
 """
 
