@@ -40,6 +40,8 @@ def test_a_recommended_baseline_is_explained_asked_carded_and_exported(
     model = metrics["model"]
     assert model["recommended"] and model["method"] == method
     assert model["total_cost"] > 0 and metrics["methods"][method]["is_baseline"] is False
+    assert model["guarantees"]["frequencies"]["pairs"] >= 5
+    assert model["guarantees"]["fit"]["rows"] == 90
     assert (run / "report.html").read_text().count(model["title"]) > 1
     commands = [("predict", run, data), ("explain", run, data)]
     commands += [

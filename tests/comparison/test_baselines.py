@@ -147,3 +147,37 @@ def test_no_baselines_leaves_the_same_baselines_out_of_every_choice():
         assert chosen <= set(names[is_open])
         assert len(comparison.shuffled_scores) == 2
         assert_array_equal(comparison.candidates.ours, is_open)
+
+
+@pytest.mark.parametrize("name", ["l1-logistic", "relaxed-l1", "rfe"])
+def test_features_are_chosen_again_as_in_training(name):
+    X, is_class, _ = signals(12)
+    problem = make(
+        X,
+        is_class.astype(int),
+        keep=["x0"],
+        feature_groups={f"x{j}": f"g{j // 2}" for j in range(2, 12)},
+    )
+    method, rows = find_method(name), np.arange(0, 60, 2)
+
+    def part():
+        return problem.train_part(rows, problem.codes, 0)
+
+    levels = method.levels(problem, None)
+    whole = method.train(part(), levels)
+    for place, level in enumerate(levels):
+        features = np.setdiff1d(whole.features(place), np.flatnonzero(problem.kept))
+        assert_array_equal(method.choose(part(), int(level), None), features)
+
+
+def test_a_recommended_lasso_says_what_is_known_about_its_features():
+    rng = np.random.default_rng(4)
+    y = np.arange(120) % 2
+    X = rng.normal(size=(120, 8))
+    X[:, :2] += 1.2 * y[:, None]
+    methods = ("relaxed-l1", "most-frequent")
+    comparison = compare(X, y, methods=methods, n_jobs=1, random_state=0, max_features=2)
+    told = comparison.metrics["model"]["guarantees"]
+    assert told["frequencies"]["pairs"] >= 5
+    assert comparison.features["frequency"].between(0.3, 1).all()
+    assert told["fit"]["is_best"] and told["fit"]["statement"].startswith("Proved: none of the 28")

@@ -47,8 +47,9 @@ _N_PAIRS, _FEWEST_PAIRS = 50, 5
 _SHUFFLED, _BLOCK = {"l2": 7e-10, "l1": 4.6e-9}, 6e-6
 # A value in all halves together, by metric; one in a fit, and one in a forward step.
 _HALVED, _FITTED, _STEP = {"l2": 6.5e-8, "l1": 2.7e-7}, {"l2": 2.5e-8, "l1": 2e-7}, 7e-8
-# Seconds for the permutations of ranked features, of others, for halves and for the rule.
-_BOUND_TIME, _TEST_TIME, _HALF_TIME, _RULE_TIME = 2.0, 0.5, 2.0, 0.5
+# Seconds for the permutations of ranked features, of others, for halves, for halves that need a
+# path of models each, and for the rule.
+_BOUND_TIME, _TEST_TIME, _HALF_TIME, _PATH_TIME, _RULE_TIME = 2.0, 0.5, 2.0, 1.2, 0.5
 # Seconds that permutations may take, by the clock, and how many permuted labels there may be.
 _MOST_TIME, _MOST_LABELS = 10.0, 100_000_000
 _SCREENED = 100
@@ -266,7 +267,7 @@ def _find_frequencies(problem, data, method, trained, place, k, seed, correlatio
     """Frequencies, those with substitutes and the number of pairs; or why there are none."""
     if method.ranks is None:
         return f"selecting again on many half-samples would take too long; {_FOLDS}"
-    if method.ranks == "forward" and is_rare(problem.encoded):
+    if method.ranks != "one by one" and is_rare(problem.encoded):
         return f"words are selected along a path, which takes too long; {_FOLDS}"
     metric = method.metric
     plain = problem.weights is None and not problem.missing.size and problem.redundancy is None
@@ -277,11 +278,14 @@ def _find_frequencies(problem, data, method, trained, place, k, seed, correlatio
         each = 0.5 * _HALVED[metric] * data.n_values / _N_PAIRS
     elif method.ranks == "one by one":
         each = 2 * (0.003 + _FITTED[metric] * half)
+    elif method.ranks == "path":
+        each = 2 * method.choice_seconds(trained.part, k)
     else:
         n_problems = 1 if problem.classes.size == 2 else problem.classes.size
         steps = problem.n_rows / 2 * min(data.X.shape[1], _SCREENED) * k * n_problems
         each = 2 * (0.003 + 2 * _FITTED["l2"] * half + _STEP * steps)
-    n_pairs = min(n_pairs, int(_HALF_TIME / each))
+    most = _PATH_TIME if method.ranks == "path" else _HALF_TIME
+    n_pairs = min(n_pairs, int(most / each))
     if n_pairs < _FEWEST_PAIRS:
         return f"half-samples of data of this size take too long; {_FOLDS}"
     random_state = np.random.RandomState(seed)

@@ -52,8 +52,8 @@ def prove_panel(
     values with a "statement", or the "reason" why there is none.
     """
     part = trained.part
-    if method.ranks != "forward":
-        return {"reason": "only panels are compared with all others of their size"}
+    if method.ranks not in ("forward", "path"):
+        return {"reason": "only panels, the lasso and RFE are compared with all others of a size"}
     if is_rare(part.X):
         return {"reason": "words are too many for a search of all panels"}
     n_nodes = _count_nodes(part, _TIME if seconds is None else seconds)

@@ -97,8 +97,9 @@ class Method(ABC):
     explained, asked, turned into a points card and exported to SQL. (A card needs few features,
     and SQL columns without free text.). `head_name`: kind of classifier on the selected features,
     if it is a part of its own. `trains_with`: name of the method that it shares a training with
-    (`train_with`); itself if empty. `ranks`: how a `RankingMethod` chooses features: each on its
-    own, or by what it adds to others. None for other methods.
+    (`train_with`); itself if empty. `ranks`: how a method that can choose again quickly does
+    so: each feature "one by one", "forward" by what it adds to others (both: a `RankingMethod`),
+    or along a "path" of models. None for other methods.
     """
 
     name = title = ""

@@ -205,15 +205,23 @@ def _order(part, k, selection):
 
 
 def _make_panel(part):
-    kept = np.flatnonzero(part.problem.kept[part.feature_of])
     return PanelClassifier(
-        feature_groups=part.feature_of if part.present.size < part.columns.size else None,
-        keep=kept.tolist() if kept.size else None,
+        **described_columns(part),
         feature_costs=_costs_of_columns(part),
-        class_weight=part.class_weight,
         cv=choose_folds(part),
         random_state=part.seed,
     )
+
+
+def described_columns(part: Part) -> dict[str, Any]:
+    """Parameters of a panel that say what the columns of a part are."""
+    kept = np.flatnonzero(part.problem.kept[part.feature_of])
+    has_groups = part.present.size < part.columns.size
+    return {
+        "feature_groups": part.feature_of.tolist() if has_groups else None,
+        "keep": kept.tolist() if kept.size else None,
+        "class_weight": part.class_weight,
+    }
 
 
 def choose_folds(part: Part) -> int | list[tuple[NDArray, NDArray]]:

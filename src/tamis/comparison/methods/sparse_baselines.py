@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from tamis._array import is_sparse, multiply_transposed, take_columns
 from tamis._base import RECORD_VERSION, largest, softmax
 from tamis.comparison.methods.method import MANY_ROWS, Trained, count_levels
-from tamis.comparison.methods.panel import PanelModels
+from tamis.comparison.methods.panel import PanelModels, described_columns
 from tamis.comparison.problem.problem import Part, Problem
 from tamis.heads import LinearHead, fit_logistic, fit_sparse_logistic
 from tamis.panel import PanelClassifier, PanelPath
@@ -59,6 +60,18 @@ class SparseBaseline(PanelModels):
 
     is_sparse_baseline = takes_weights = is_readable = True
     head_name = "logistic"
+    ranks = "path"
+
+    def choose(self, part: Part, k: int, model: Any) -> NDArray:
+        """The features of the level k, without kept ones."""
+        features = self.train(part, [k]).features(0)
+        return features[~part.problem.kept[features]]
+
+    def choice_seconds(self, part: Part, k: int) -> float:
+        """Rough seconds of `choose` on half of the rows of a part: of the penalties up to k."""
+        n_problems = 1 if part.known.size == 2 else part.known.size
+        n_values = part.X.nnz if is_sparse(part.X) else part.X.size
+        return (k + 1) * n_problems * (1e-3 + 1.5e-8 * n_values)
 
 
 class L1Logistic(SparseBaseline):
@@ -109,6 +122,11 @@ class RelaxedL1(SparseBaseline):
             refitted.append(tuned)
             ridges.append(ridge)
         return linear_path(part, levels, refitted, columns, ridges)
+
+    def choose(self, part: Part, k: int, model: Any) -> NDArray:
+        """Those of l1 logistic regression, which are not refitted."""
+        features = np.unique(part.feature_of[fit_l1_path(part, [k])[1][0]])
+        return features[~part.problem.kept[features]]
 
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
         """Coordinate descent along a path, and three ridges in three folds for each level."""
@@ -166,6 +184,11 @@ class Rfe(SparseBaseline):
             part, levels, [h for h, _ in found], [c for _, c in found], [1.0] * len(levels)
         )
 
+    def choice_seconds(self, part: Part, k: int) -> float:
+        """All of the elimination."""
+        n_values = part.X.nnz if is_sparse(part.X) else part.X.size
+        return self.seconds(part.codes.size // 2, part.X.shape[1], n_values // 2, part.known.size)
+
     def seconds(self, n_rows: int, n_columns: int, n_stored: int, n_classes: int) -> float:
         """About fifty fits, most of them on few features."""
         return 0.1 + 2e-7 * n_stored + 2e-5 * n_rows * n_classes
@@ -198,7 +221,7 @@ def linear_path(
                 "parameters": {
                     "n_features_to_select": max(int(some.size), 1),
                     "head": "logistic",
-                    "class_weight": part.class_weight,
+                    **described_columns(part),
                 },
                 "classes": classes.tolist(),
                 "label_type": classes.dtype.name,
