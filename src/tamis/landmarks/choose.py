@@ -140,15 +140,18 @@ class Sampler:
             keys = np.empty((k, n))
             pending = np.arange(n)
             for ball in range(k):
-                rows[ball] = pending[int(draws[ball] * pending.size)]
+                center = int(draws[ball] * pending.size)
+                rows[ball] = pending[center]
                 keys[ball] = self._keys_to(rows[ball])
-                near = keys[ball, pending]
-                near[pending == rows[ball]] = -1.0  # before its own copies
-                # The rows nearer than the last one in the ball, and the first equally near ones.
+                near = keys[ball].take(pending)
+                near[center] = -1.0  # before its own copies
                 size = n // k + (ball < n % k)
-                last = np.partition(near, size - 1)[size - 1]
-                taken = near < last
-                taken[np.flatnonzero(near == last)[: size - np.count_nonzero(taken)]] = True
+                ordered = near.copy()
+                ordered.partition(size - 1)
+                taken = near <= ordered[size - 1]
+                surplus = np.count_nonzero(taken) - size
+                if surplus:  # of the equally near rows, the first ones
+                    taken[np.flatnonzero(near == ordered[size - 1])[-surplus:]] = False
                 region[pending[taken]] = ball
                 pending = pending[~taken]
             self._nets[k] = rows, region, self._from_keys(keys)
