@@ -82,9 +82,9 @@ def test_sample_groups_reach_the_panel(monkeypatch):
     seen = []
     usual = PanelClassifier._fit_paths
 
-    def watch(self, heads, X, codes, levels, weights, n_classes, groups, keys):
+    def watch(self, heads, X, codes, levels, weights, n_classes, groups, keys, **more):
         seen.append(groups)
-        return usual(self, heads, X, codes, levels, weights, n_classes, groups, keys)
+        return usual(self, heads, X, codes, levels, weights, n_classes, groups, keys, **more)
 
     monkeypatch.setattr(PanelClassifier, "_fit_paths", watch)
     trained, _ = train(problem, "panel")

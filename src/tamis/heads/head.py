@@ -28,6 +28,8 @@ __all__ = [
 
 # Values of a block of rows.
 _BLOCK_VALUES = 1_000_000
+# Rows whose distances to the landmarks are in memory at a time.
+_KERNEL_ROWS = 20_000
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,9 @@ class KernelHead(Head):
 
     def decisions(self, X: Matrix) -> NDArray[np.float64]:
         """Decisions, of shape (n_rows, n_classes)."""
+        if X.shape[0] > _KERNEL_ROWS:
+            starts = range(0, X.shape[0], _KERNEL_ROWS)
+            return np.vstack([self.decisions(X[start : start + _KERNEL_ROWS]) for start in starts])
         return np.exp(-self.width * self.distances(X)) @ self.coef
 
     def distances(self, X: Matrix) -> NDArray[np.float64]:

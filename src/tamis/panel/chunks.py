@@ -36,7 +36,8 @@ from tamis.centers.chunks import ChunkTask
 from tamis.centers.chunks import train_passes as train_centers
 from tamis.heads import Head
 from tamis.heads.passes import fit_in_passes
-from tamis.panel.forward import dense_columns, weigh_classes
+from tamis.panel.forward import dense_columns
+from tamis.panel.many_rows import class_factors
 from tamis.panel.selection import MOST_ROWS, group_gains
 from tamis.panel.settings import Setting, fit_settings
 from tamis.paths.hashing import Sketch, hash_rows, mix
@@ -288,8 +289,7 @@ class AllRows:
             return fit_settings(X, codes, weights, n_classes, [setting], class_weight, seed)[0]
         values = dense_columns(part, np.arange(columns.size))
         near = fit_settings(values, codes, weights, n_classes, [setting], class_weight, seed)[0]
-        weighed = weigh_classes(np.arange(n_classes), self.sizes, n_classes, class_weight)
-        factor = np.divide(weighed, self.sizes, out=np.zeros(n_classes), where=self.sizes > 0)
+        factor = class_factors(self.sizes, class_weight)
 
         def run(work):
             def make():

@@ -340,6 +340,7 @@ class PanelClassifier(FittedPanel):
         n_classes=None,
         groups=None,
         keys=None,
+        kernels_of_sample=False,
     ):
         """`_fit_path` for several heads at once: the selection is shared."""
         n_classes = int(codes.max()) + 1 if n_classes is None else n_classes
@@ -348,14 +349,25 @@ class PanelClassifier(FittedPanel):
         choices = trainer._make_choices()
         weights = np.ones(codes.size) if sample_weight is None else sample_weight
         levels = check_levels(levels, choices.n_choices)
-        return trainer._make_paths(
-            heads, X, codes, weights, levels, trainer.classes_, choices, groups, keys
-        )
+        data = (X, codes, weights, levels, trainer.classes_, choices, groups, keys)
+        return trainer._make_paths(heads, *data, kernels_of_sample)
 
     def _make_path(self, *data):
         return self._make_paths((self.head,), *data)[0]
 
-    def _make_paths(self, heads, X, codes, weights, levels, classes, choices, groups, keys=None):
+    def _make_paths(
+        self,
+        heads,
+        X,
+        codes,
+        weights,
+        levels,
+        classes,
+        choices,
+        groups,
+        keys=None,
+        kernels_of_sample=False,
+    ):
         """One path per head, all of them from the same selection and the same outer folds."""
         X, keys, selection, settings, chosen = self._choose_in_folds(
             heads, X, codes, weights, levels, len(classes), choices, groups, keys
@@ -363,9 +375,9 @@ class PanelClassifier(FittedPanel):
         trained = [copy.copy(self) for _ in heads]
         for estimator, head in zip(trained, heads, strict=True):
             estimator.head = head
-        return make_paths(
-            trained, X, codes, weights, levels, classes, selection, settings, chosen, groups, keys
-        )
+        data = (X, codes, weights, levels, classes)
+        found = (selection, settings, chosen)
+        return make_paths(trained, *data, *found, groups, keys, kernels_of_sample)
 
     def _choose_in_folds(
         self, heads, X, codes, weights, levels, n_classes, choices, groups, keys=None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -234,15 +233,13 @@ feature_names_in_
         )
         evaluations = []
         for (fitted, _), (train, test) in zip(results, splits, strict=True):
-            only = replace(
-                fitted,
-                heads=[[heads[c.place]] for heads, c in zip(fitted.heads, chosen, strict=True)],
-            )
+            heads = [of_level[c.place] for of_level, c in zip(fitted.heads, chosen, strict=True)]
             path = path_of(
                 self,
                 X[train],
                 weights[train],
-                only,
+                fitted,
+                heads,
                 levels,
                 np.arange(n_classes),
                 selection,
@@ -276,8 +273,8 @@ feature_names_in_
             keys,
         )
         self._take_over(path.model(0))
-        heads = np.array([settings[c.place].head for c in chosen])
-        self.path_ = scores.as_path(head=heads)
+        kinds = np.array([settings[c.place].head for c in chosen])
+        self.path_ = scores.as_path(head=kinds)
         self._fold_scores = scores.fold_scores
         self.best_score_ = float(scores.scores[place])
         self.stability_ = scores.stability(place)

@@ -12,9 +12,13 @@ from scipy import sparse
 
 from tamis._array import Matrix, is_sparse, take_columns
 from tamis.heads import Head, LinearHead
+from tamis.heads.head import row_blocks
 from tamis.panel.forward import dense_columns
 
 __all__ = ["measure_importances"]
+
+# Rows on which a kernel decides once for each feature: evenly spaced ones, of more rows.
+_KERNEL_ROWS = 20_000
 
 
 def measure_importances(
@@ -26,12 +30,14 @@ def measure_importances(
     sum one. Returns `means`, `importances` (n_selected,).
     """
     if isinstance(head, LinearHead):
-        values = take_columns(X, columns)
-        means = np.asarray(share @ values, dtype=np.float64)
-        centered = np.abs(head.coef - head.coef.mean(axis=0)).mean(axis=0)
-        return means, _mean_deviations(values, share, means) * centered
+        means, deviations = _mean_deviations(X, columns, share)
+        return means, deviations * np.abs(head.coef - head.coef.mean(axis=0)).mean(axis=0)
+    means = share @ dense_columns(X, columns)
+    used = np.flatnonzero(share)
+    if used.size > _KERNEL_ROWS:
+        used = used[np.linspace(0, used.size - 1, _KERNEL_ROWS).astype(np.intp)]
+        X, share = X[used], share[used] / share[used].sum()
     values = dense_columns(X, columns)
-    means = share @ values
 
     def decide_centered(samples):
         decisions = head.decisions(samples)
@@ -46,11 +52,15 @@ def measure_importances(
     return means, importances
 
 
-def _mean_deviations(values, share, means):
-    """Mean absolute deviation of each column from its mean."""
-    if not is_sparse(values):
-        return share @ np.abs(values - means)
-    stored = values.tocsc()
+def _mean_deviations(X, columns, share):
+    """Mean of some columns, and mean absolute deviation from it."""
+    if not is_sparse(X):
+        blocks = row_blocks(X.shape[0], columns.size)
+        means = sum(share[b] @ take_columns(X[b], columns) for b in blocks)
+        away = (np.abs(take_columns(X[b], columns) - means) for b in blocks)
+        return means, sum(share[b] @ part for b, part in zip(blocks, away, strict=True))
+    stored = take_columns(X, columns).tocsc()
+    means = np.asarray(share @ stored, dtype=np.float64)
     lengths = np.diff(stored.indptr)
     of_row = share[stored.indices]
     of_stored = sparse.csc_array(
@@ -59,4 +69,4 @@ def _mean_deviations(values, share, means):
     )
     seen = sparse.csc_array((of_row, stored.indices, stored.indptr), shape=stored.shape)
     absent = 1.0 - np.asarray(seen.sum(axis=0)).ravel()
-    return np.asarray(of_stored.sum(axis=0)).ravel() + absent * np.abs(means)
+    return means, np.asarray(of_stored.sum(axis=0)).ravel() + absent * np.abs(means)

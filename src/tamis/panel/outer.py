@@ -36,7 +36,7 @@ from tamis.panel.selection import ChosenPanels, Selection
 from tamis.panel.settings import Setting, fit_settings
 from tamis.panel.tempered import tempered_losses
 from tamis.paths.splits import make_splits
-from tamis.paths.temperature import hottest, is_handful, least_loss, match_folds
+from tamis.paths.temperature import hottest, least_loss, match_folds
 
 if TYPE_CHECKING:
     from sklearn.model_selection import BaseCrossValidator
@@ -76,12 +76,6 @@ class FittedHeads:
     columns: list[NDArray]  # selected columns of each level, ascending
     heads: list[list[Head]]  # for each level, one head per setting
     proofs: list[Proof | None]  # what is proved about the panel of each level
-
-    def decisions(self, X: Matrix, level: int, setting: int) -> NDArray[np.float64]:
-        """Decisions of one head, of shape (n_rows, n_classes)."""
-        head = self.heads[level][setting]
-        decisions = decide(head, X, self.columns[level])
-        return np.where(np.isneginf(decisions), _FAR, decisions)
 
 
 @dataclass(frozen=True)
@@ -277,14 +271,21 @@ def row_losses(
 
 
 def bound_temperatures(
-    chosen: list[Chosen], fitted: FittedHeads, X: Matrix, codes: NDArray, weights: NDArray
+    chosen: list[Chosen],
+    heads: Sequence[Head],
+    columns: Sequence[NDArray],
+    X: Matrix,
+    codes: NDArray,
+    weights: NDArray,
 ) -> list[Chosen]:
-    """The chosen heads, none hotter than the final ones may be: the only ones of each level."""
-    if not is_handful(weights, int(codes.max()) + 1):
-        return chosen
+    """The chosen heads of a handful of rows, none hotter than the final ones may be.
+
+    `heads`: one per level; `columns`: of each.
+    """
     bounded = []
-    for level, (one, columns) in enumerate(zip(chosen, fitted.columns, strict=True)):
-        decisions, values = fitted.decisions(X, level, 0), dense_columns(X, columns)
+    for one, head, some in zip(chosen, heads, columns, strict=True):
+        decisions, values = decide(head, X, some), dense_columns(X, some)
+        decisions = np.where(np.isneginf(decisions), _FAR, decisions)
         most = hottest(decisions, codes, weights, values, X.shape[1])
         bounded.append(replace(one, temperature=min(one.temperature, most)))
     return bounded

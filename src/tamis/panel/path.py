@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,10 +12,12 @@ from numpy.typing import NDArray
 from tamis._array import Matrix
 from tamis.heads import Head
 from tamis.panel.forward import decide
+from tamis.panel.many_rows import HeadsOnDemand, ManyRows
 from tamis.panel.outer import Chosen, FittedHeads, bound_temperatures, fit_heads
-from tamis.panel.selection import Selection
+from tamis.panel.selection import MOST_ROWS, Selection
 from tamis.panel.settings import Setting
 from tamis.paths.path import Path
+from tamis.paths.temperature import is_handful
 
 if TYPE_CHECKING:
     from tamis.panel._fitted import FittedPanel
@@ -110,7 +111,9 @@ class PanelPath(Path):
         """
         model = self.model(level)
         model._keep_head(head, X, weights)
-        heads = [*self._heads[:level], head, *self._heads[level + 1 :]]
+        heads = HeadsOnDemand(
+            lambda place: head if place == level else self._heads[place], len(self)
+        )
 
         def build(place):
             return copy.copy(model) if place == level else self._build(place)
@@ -148,34 +151,41 @@ def make_paths(
     chosen: Sequence[list[Chosen]],
     groups: NDArray | None,
     keys: NDArray,
+    kernels_of_sample: bool = False,
 ) -> list[PanelPath]:
     """Select on all rows, fit the chosen heads of every level, and make the paths.
+
+    Heads of many rows are fitted when they are needed first (`tamis.panel.many_rows`).
 
     `estimators`: one per path; its parameters and feature names are those of the classifiers of
     the path. `X`, `codes`, `weights`, `levels`, `classes`, `selection`, `groups`, `keys`: as in
     `tamis.panel.outer.fit_heads`. `settings`: of each path. `chosen`: of each path, one per level.
+    `kernels_of_sample`: of many rows, whether kernels are fitted on a sample, to be judged.
     """
-    fitted = fit_heads(
-        X,
-        codes,
-        weights,
-        len(classes),
-        selection,
-        levels,
-        [
-            [some[c.place] for some, c in zip(settings, of_level, strict=True)]
-            for of_level in zip(*chosen, strict=True)
-        ],
-        groups,
-        keys,
-    )
+    n_classes, seed = len(classes), selection.seed
+    wanted = [
+        [some[c.place] for c in of_path] for some, of_path in zip(settings, chosen, strict=True)
+    ]
+    heads: list[Sequence[Head]]
+    if codes.size > MOST_ROWS and not any(s.keeps_sparse for some in wanted for s in some):
+        found = selection.choose(X, codes, weights, n_classes, levels, groups, keys)
+        columns = [selection.columns(panel) for panel in found.panels]
+        of_sample = (codes, weights, n_classes, selection.class_weight, seed, groups, keys)
+        rows = ManyRows(X, *of_sample, kernels_of_sample)
+        heads = [rows.heads(columns, of_path) for of_path in wanted]
+        fitted = FittedHeads(found.panels, columns, [], found.proofs)
+    else:
+        of_levels = list(zip(*wanted, strict=True))
+        data = (X, codes, weights, n_classes, selection, levels)
+        fitted = fit_heads(*data, of_levels, groups, keys)
+        heads = [list(of_path) for of_path in zip(*fitted.heads, strict=True)]
     paths = []
-    for place, (estimator, some, of_path) in enumerate(
-        zip(estimators, settings, chosen, strict=True)
-    ):
-        only = replace(fitted, heads=[[heads[place]] for heads in fitted.heads])
-        of_path = bound_temperatures(of_path, only, X, codes, weights)
-        path = path_of(estimator, X, weights, only, levels, classes, selection, some, of_path)
+    for estimator, some, of_path, own in zip(estimators, settings, chosen, heads, strict=True):
+        if is_handful(weights, int(codes.max()) + 1):
+            of_path = bound_temperatures(of_path, own, fitted.columns, X, codes, weights)
+        path = path_of(
+            estimator, X, weights, fitted, own, levels, classes, selection, some, of_path
+        )
         path.is_interrupted = bool(selection.interrupted)
         path.selection = selection.kind
         path.order = selection.choices.first_columns[fitted.panels[-1]]
@@ -188,13 +198,14 @@ def path_of(
     X: Matrix,
     weights: NDArray,
     fitted: FittedHeads,
+    heads: Sequence[Head],
     levels: NDArray,
     classes: NDArray,
     selection: Selection,
     settings: list[Setting],
     chosen: list[Chosen],
 ) -> PanelPath:
-    """The path of heads that are already fitted: the only one of each level."""
+    """The path of `heads`, one per level, for the columns that `fitted` has selected."""
 
     def build(place):
         classifier = estimator._with_size(max(int(levels[place]), 1))
@@ -205,7 +216,7 @@ def path_of(
             selection,
             fitted.panels[place],
             fitted.columns[place],
-            fitted.heads[place][0],
+            heads[place],
             chosen[place].temperature,
             settings[chosen[place].place],
         )
@@ -217,7 +228,7 @@ def path_of(
         classes,
         np.array([panel.size for panel in fitted.panels]),
         fitted.columns,
-        [heads[0] for heads in fitted.heads],
+        heads,
         [c.temperature for c in chosen],
         build,
     )

@@ -101,6 +101,7 @@ class PanelMethod(RankingMethod, PanelModels, StreamingMethod):
             part.known.size,
             part.groups,
             part.keys,
+            kernels_of_sample=part.rows.size < problem.n_rows,
         )
         if paths[0].selection == "forward" and not is_rare(part.X):  # as `_order` selects them
             part.shared["forward order"] = int(max(levels)), part.feature_of[paths[0].order]
