@@ -37,6 +37,8 @@ _FAR_MORE = 10
 _PER_DECADE, _LOWEST, _DECADES = 4, -8, 12
 # Differences that are computed at once, and in all.
 _BLOCK, _MOST_DIFFERENCES = 4_000_000, 1_000_000_000
+# Rows whose lengths are found at once.
+_SQUARED = 10_000
 # Numbers of the rows that others are compared with.
 _MOST_VALUES = 10_000_000
 # Rows that are put in the order of each column.
@@ -143,10 +145,12 @@ def _look_at_distances(U, categories, together):
     n_queries = max(50, min(_MOST_ROWS, _MOST_DIFFERENCES // (n_rows * max(n_columns, 1))))
     queries = _some_rows(n_rows, n_queries)
     counts = np.zeros((queries.size, _DECADES * _PER_DECADE), dtype=np.int64)
-    height = max(1, _BLOCK // n_rows)
+    height, squares = max(1, _BLOCK // n_rows), np.empty(n_rows)
+    for start in range(0, n_rows, _SQUARED):
+        squares[start : start + _SQUARED] = (U[start : start + _SQUARED] ** 2).sum(axis=1)
     for start in range(0, queries.size, height):
         some = slice(start, start + height)
-        bins = _bins(U, categories, together, queries[some])
+        bins = _bins(U, squares, categories, together, queries[some])
         shape = (bins.shape[0], counts.shape[1] + 1)
         cells = np.arange(shape[0])[:, None] * shape[1] + bins
         counts[some] = np.bincount(cells.ravel(), minlength=np.prod(shape)).reshape(shape)[:, :-1]
@@ -163,21 +167,31 @@ def _look_at_distances(U, categories, together):
             continue
         is_near = counted & (near > 0)
         query = int(queries[np.argmax(is_near)])
-        bins = _bins(U, categories, together, np.array([query]))[0]
+        bins = _bins(U, squares, categories, together, np.array([query]))[0]
         return is_near, np.array([query, int(np.argmin(bins))])
     return None
 
 
-def _bins(U, categories, together, queries):
-    """Place on the scale of distances for pairs of a row of `queries` and any row."""
-    squares = (U**2).sum(axis=1)
-    away = squares[queries, None] + squares - 2 * (U[queries] @ U.T)
+def _bins(U, squares, categories, together, queries):
+    """Place on the scale of distances for pairs of a row of `queries` and any row.
+
+    `squares` (n_rows,): squared length of each row of `U`.
+    """
+    away = squares[queries, None] + squares
+    products = U[queries] @ U.T
+    products *= 2
+    away -= products
+    del products
     for codes in categories:
         away += codes[queries, None] != codes
+    np.maximum(away, 0.0, out=away)
     with np.errstate(divide="ignore"):
-        decade = np.log10(np.maximum(away, 0.0)) / 2 - _LOWEST
+        np.log10(away, out=away)
+    away /= 2
+    away -= _LOWEST
+    away *= _PER_DECADE
     last = _DECADES * _PER_DECADE
-    bins = np.clip(np.floor(decade * _PER_DECADE), 0, last - 1).astype(np.int64)
+    bins = np.clip(np.floor(away, out=away), 0, last - 1, out=away).astype(np.int64)
     for ids in together:
         bins[ids[queries, None] == ids] = last  # not compared
     return bins
