@@ -45,7 +45,7 @@ def compare(
     *,
     methods: str | Sequence[str] = "auto",
     scoring: str = "balanced_accuracy",
-    cv: int = 5,
+    cv: int | None = None,
     repeats: int | None = None,
     groups: ArrayLike | str | None = None,
     batches: ArrayLike | str | None = None,
@@ -105,8 +105,9 @@ def compare(
         Names that `tamis methods` lists; "auto" skips those that take over about ten minutes.
     scoring : {"balanced_accuracy", "accuracy", "f1_macro", "mcc", "roc_auc"}
         Score to maximise.
-    cv : int
-        Number of stratified folds.
+    cv : int or None
+        Number of stratified folds; None: 5, or 2 above 100,000 rows with at least 10,000 of each
+        class.
     repeats : int or None
         How often the folds are made; None: more often for fewer rows.
     groups, batches : array-like of shape (n_samples,), str or None

@@ -108,9 +108,10 @@ class Options:
         group="comparing",
         is_later=True,
     )
-    folds: int = _option(
-        5,
-        "number of cross-validation folds (default: 5)",
+    folds: int | None = _option(
+        None,
+        "number of cross-validation folds (default: 5; 2 above 100,000 rows with at least 10,000 "
+        "of each class)",
         group="comparing",
         must=_count(2),
         metavar="N",

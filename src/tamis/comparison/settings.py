@@ -11,7 +11,7 @@ from tamis.comparison.methods.baselines import BASELINES, KEPT_ALONE, find_metho
 from tamis.comparison.methods.families import METHODS
 from tamis.comparison.options import Options
 from tamis.comparison.problem.problem import Problem
-from tamis.paths.folds import default_repeats, leave_one_batch_out
+from tamis.paths.folds import default_folds, default_repeats, leave_one_batch_out
 from tamis.paths.rule import TOLERANCE
 from tamis.tables.columns.spelling import hint_alike
 from tamis.tables.errors import InputError, nearest
@@ -204,11 +204,12 @@ def _count_folds(options, problem, notes):
         smallest = min(of_class)
         if smallest < 2:
             _refuse_one_group(problem, int(np.argmin(of_class)))
-    if smallest >= options.folds:
-        return options.folds
+    wanted = options.folds or default_folds(codes.size, smallest)
+    if smallest >= wanted:
+        return wanted
     what = "groups" if groups is not None else "rows"
     n_folds = max(2, smallest)
-    notes.append(f"the smallest class has {smallest} {what}: {n_folds} folds, not {options.folds}")
+    notes.append(f"the smallest class has {smallest} {what}: {n_folds} folds, not {wanted}")
     return n_folds
 
 

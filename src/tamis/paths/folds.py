@@ -21,6 +21,7 @@ from tamis.paths.seeds import derive_seed
 __all__ = [
     "Fold",
     "GroupFolds",
+    "default_folds",
     "default_repeats",
     "leave_one_batch_out",
     "make_folds",
@@ -28,6 +29,8 @@ __all__ = [
     "tell_folds",
 ]
 
+# With more rows than this, and so many of every class, there are two folds.
+_MANY_ROWS, _MANY_OF_CLASS = 100_000, 10_000
 # Dealing out fewer rows takes Python a fifth of a second at most.
 _WORTH_COMPILING = 1 << 14
 
@@ -41,6 +44,14 @@ class Fold:
     train: np.ndarray
     test: np.ndarray
     seed: int  # seed of everything that is random in this fold
+
+
+def default_folds(n_rows: int, fewest: int) -> int:
+    """Number of folds: 5, but 2 where half of the rows are as good for training as four fifths.
+
+    `fewest`: number of rows, or sample groups, of the smallest class.
+    """
+    return 2 if n_rows > _MANY_ROWS and fewest >= _MANY_OF_CLASS else 5
 
 
 def default_repeats(n_rows: int) -> int:

@@ -37,6 +37,8 @@ __all__ = ["METHODS", "Method", "Trained"]
 # The landmarks and the datum-wise classifier see at most this many features.
 _LANDMARK_FEATURES = 128
 _ASKED_FEATURES = 60
+# With more rows than the first number, the datum-wise classifier is trained on about the second.
+_MANY_ASKED, _ASKED_ROWS = 10_000, 2_500
 _PRIMAL_DUAL_FEATURES = 500
 # Largest memory for counts of digits, with medians of chunks.
 _COUNT_BYTES = 2e8
@@ -148,8 +150,15 @@ class PrimalDual(Method):
         return not is_sparse(problem.encoded)
 
     def train(self, part, levels):
-        """Train a path; each level is the fullest model with at most that many features."""
-        problem = part.problem
+        """Train a path; each level is the fullest model with at most that many features.
+
+        Of more than `MANY_ROWS`, a sample of at most about so many is trained on.
+        """
+        problem, X, codes, sample_weight = part.problem, part.X, part.codes, part.weights
+        rows = part.sample(MANY_ROWS)
+        if rows.size < codes.size:
+            X, codes = X[rows], codes[rows]
+            sample_weight = None if sample_weight is None else sample_weight[rows]
         weights = None
         if problem.kept.any():
             weights = np.where(problem.kept[part.feature_of], _KEPT_WEIGHT, 1.0)
@@ -159,16 +168,16 @@ class PrimalDual(Method):
             class_weight=part.class_weight,
             feature_weights=weights,
             tol=1e-3,
-            device=None if is_sparse(part.X) else problem.device,
+            device=None if is_sparse(X) else problem.device,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about convergence: it shows in the scores
             path = estimator._fit_path(
-                part.X,
-                part.codes,
+                X,
+                codes,
                 20 if part.codes.size <= MANY_ROWS else 10,
                 max_features=int(max(levels)),
-                sample_weight=decided(part.weights),
+                sample_weight=decided(sample_weight),
                 keep_dual=False,
             ).at_most(levels, part.feature_of, problem.kept)
         return Trained(path, part, np.arange(len(levels)))
@@ -187,7 +196,8 @@ class PrimalDual(Method):
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
         """About thirty radii, each with a head; half for many rows; sparse data are slower."""
         rate = 3e-5 if n_stored < 0.5 * n_rows * n_columns else 1.5e-6
-        heads = 5e-5 * n_rows * n_classes if n_classes > 2 else 0.0
+        n_stored = min(n_stored, n_stored * MANY_ROWS / n_rows)
+        heads = 5e-5 * min(n_rows, MANY_ROWS) * n_classes if n_classes > 2 else 0.0
         return 0.1 + (rate * n_stored + heads) * (0.5 if n_rows > MANY_ROWS else 1.0)
 
 
@@ -259,7 +269,7 @@ class DatumWise(Method):
         return [0.2, 0.1, 0.05, 0.03, 0.02, 0.01, 0.005, 0.002, 0.001]
 
     def train(self, part, levels):
-        """The forests are shared by all cost weights."""
+        """The forests are shared by all cost weights; those of many rows are of a sample."""
         from tamis.datumwise import DatumWiseClassifier  # here for the same reason
 
         problem = part.problem
@@ -271,13 +281,17 @@ class DatumWise(Method):
             for name, f in zip(names, features, strict=True)
         }
         costs = np.where(problem.kept, 0.0, problem.costs)[features]
+        X, codes = dense(take_columns(part.with_missing, columns)), part.codes
+        if codes.size > _MANY_ASKED:
+            rows = part.sample(_ASKED_ROWS)
+            X, codes = X[rows], codes[rows]
         path = DatumWiseClassifier(
             feature_groups=members,
             feature_costs=dict(zip(names, costs.tolist(), strict=True)),
             class_weight=part.class_weight,
             n_trees=50,
             random_state=part.seed,
-        ).fit_path(dense(take_columns(part.with_missing, columns)), part.codes, levels)
+        ).fit_path(X, codes, levels)
         path.uncounted = problem.kept[features]
         return Trained(path, part, np.arange(len(levels)), columns, takes_missing=True)
 
@@ -298,8 +312,9 @@ class DatumWise(Method):
         return trained.columns[columns], narrow_datum_wise(trained.model(level), columns)
 
     def seconds(self, n_rows, n_columns, n_stored, n_classes):
-        """Forests for a few dozen feature sets, on at most 10,000 rows."""
-        return 0.3 + 2.5e-3 * min(n_rows, 10_000) * np.sqrt(min(n_columns, _ASKED_FEATURES) / 30)
+        """Forests for a few dozen feature sets, on some of the rows if there are many."""
+        n_rows = n_rows if n_rows <= _MANY_ASKED else _ASKED_ROWS
+        return 0.3 + 2.5e-3 * n_rows * np.sqrt(min(n_columns, _ASKED_FEATURES) / 30)
 
 
 METHODS = (

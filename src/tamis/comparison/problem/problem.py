@@ -21,10 +21,13 @@ from tamis._array import Matrix, is_sparse
 from tamis._base import decided
 from tamis.centers import SparseCenterClassifier
 from tamis.comparison.problem.redundancy import drop_redundant
-from tamis.panel.forward import keys_of
+from tamis.panel.forward import keys_of, sample_rows
 from tamis.tables.preparing.preparation import Preparation
 
 __all__ = ["Part", "Problem"]
+
+# Fewest rows of each class in a sample.
+_FEWEST_SAMPLED = 100
 
 
 @dataclass(frozen=True)
@@ -187,6 +190,21 @@ class Part:
         """Keys of the rows, from which folds are made (`tamis.panel.forward.content_folds`)."""
         weights = np.ones(self.codes.size) if self.weights is None else self.weights
         return self.once("keys", lambda: keys_of(self.X, weights))
+
+    def sample(self, most: int) -> NDArray[np.intp]:
+        """About `most` of the rows at most, whole groups, drawn by what the rows hold.
+
+        All rows if a class would have fewer than a hundred rows.
+        """
+        every = np.arange(self.codes.size)
+        if every.size <= most:
+            return every
+        used = every if self.weights is None else np.flatnonzero(self.weights)
+        groups = None if self.groups is None else self.groups[used]
+        codes, keys = self.codes[used], self.keys[used]
+        rows = used[sample_rows(self.X, codes, most, groups, self.seed, keys)]
+        fewest = np.bincount(self.codes[rows], minlength=self.known.size).min()
+        return rows if fewest >= _FEWEST_SAMPLED else every
 
     @property
     def _may_miss(self):
