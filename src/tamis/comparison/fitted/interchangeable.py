@@ -29,8 +29,8 @@ from tamis.paths.rule import Counted
 __all__ = ["Replacement", "replace_features"]
 
 _MOST_FEATURES = 12
-# Values of all training folds together, and rows that correlations are computed from.
-_MOST_VALUES, _MOST_ROWS = 100_000_000, 20_000
+# Values of a table, and rows that correlations are computed from.
+_MOST_VALUES, _MOST_ROWS = 20_000_000, 20_000
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def replace_features(
     features = trained.features(place)
     sizes = np.bincount(problem.feature_of, minlength=len(problem.names))
     asked = features[~problem.kept[features] & (sizes[features] == 1)]
-    n_values = len(folds) * problem.n_rows * problem.feature_of.size
+    n_values = problem.n_rows * problem.feature_of.size
     too_many = np.count_nonzero(~problem.kept[features]) > _MOST_FEATURES
     is_large = too_many or n_values > _MOST_VALUES
     if not isinstance(method, RankingMethod) or is_large or not asked.size:
@@ -79,6 +79,8 @@ def replace_features(
         part = problem.train_part(fold.train, problem.codes, fold.seed)
         X, codes = part.test_rows(fold.test)[0], problem.codes[fold.test]
         of_fold[:] = _most_correlated(part, features, asked, sizes, correlation)
+        if (of_fold < 0).all():
+            return {}
         columns = part.columns_of(features)
         for row, feature, substitute in zip(right, (-1, *asked), (-1, *of_fold), strict=True):
             if feature >= 0 and substitute < 0:
