@@ -30,7 +30,7 @@ _NODE, _ROW, _PAIR, _VALUE = 5e-4, 1.2e-6, 8e-10, 3e-9
 # Rough seconds that a proof may take by default, and the fewest nodes that are worth it.
 _TIME, _FEWEST = 0.7, 5
 # How many times as long it may take by the clock.
-_SLOWEST = 5.0
+_SLOWEST = 20.0
 # Numbers of panels that are kept and that are mentioned, and of exchanged features named.
 _LISTED, _TOLD, _NAMED = 10, 3, 3
 _SPREAD = 2.0  # units of deviance

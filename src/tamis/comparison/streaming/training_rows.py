@@ -30,6 +30,8 @@ FAR_MORE = 10
 _BY_CHANCE = 0.01
 # Bytes for a hash, while equal ones are searched.
 _HASH_BYTES = 32
+# Memory that is used for hashes, however little there is: else there would be no end of passes.
+_LEAST_BYTES = 2.0**24
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def _is_first(hashes, repeated, seen):
 def _find_repeated(stream, sample, ignored, max_bytes, remember):
     """Hashes of rows that occur more than once, if these are copies."""
     n_rows = stream.n_labelled
-    n_parts = max(1, int(np.ceil(_HASH_BYTES * n_rows / max(max_bytes, 1.0))))
+    n_parts = max(1, int(np.ceil(_HASH_BYTES * n_rows / max(max_bytes, _LEAST_BYTES))))
     found, n_pairs = [], 0.0
     for part in range(n_parts):
 
