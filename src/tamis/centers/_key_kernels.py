@@ -1,4 +1,4 @@
-"""Compiled parts of `tamis.centers.median_search`: counts of digits, and deviations."""
+"""Compiled parts of `tamis.centers.median_search` and `brackets`: counts, and deviations."""
 
 import numpy as np
 
@@ -113,3 +113,54 @@ def csr_deviations(data, place, indptr, codes, weights, step, lower, median, com
                     common,
                     sums,
                 )
+
+
+@compiled
+def collect_inside(X, codes, weights, step, is_kept, low, high, mass, values, masses, cells):
+    # See `tamis.centers.brackets`: fills `mass` (2, C, 4, m), and the values inside, with their
+    # weights and brackets; returns how many these are.
+    n_classes, n_columns = low.shape[1], low.shape[2]
+    where = np.empty(n_columns, dtype=np.uint8)
+    n = 0
+    for i in range(X.shape[0]):
+        c = codes[i]
+        w = weights[i * step]
+        row = X[i]
+        for part in range(2):
+            lows, below = low[part, c], mass[part, c, 0]
+            for j in range(n_columns):  # without jumps, for vector instructions
+                below[j] += w if row[j] < lows[j] else 0.0
+        own_low, own_high, all_low, all_high = low[0, c], high[0, c], low[1, c], high[1, c]
+        for j in range(n_columns):
+            x = np.float64(row[j])
+            is_own = (x >= own_low[j]) & (x <= own_high[j])
+            where[j] = is_own | (((x >= all_low[j]) & (x <= all_high[j])) << 1)
+        for j in range(n_columns):
+            if where[j] == 0:
+                continue
+            x = np.float64(row[j]) + 0.0  # -0 becomes 0
+            for part in range(2):
+                if (where[j] >> part) & 1 == 0:
+                    continue
+                if x == low[part, c, j]:
+                    mass[part, c, 1, j] += w
+                elif x == high[part, c, j]:
+                    mass[part, c, 2, j] += w
+                else:
+                    mass[part, c, 3, j] += w
+                    if is_kept[i]:
+                        values[n] = x
+                        masses[n] = w
+                        cells[n] = (part * n_classes + c) * n_columns + j
+                        n += 1
+    return n
+
+
+@compiled
+def group_inside(values, masses, cells, place, grouped, grouped_masses):
+    # Values and masses by cell; place: where those of each cell begin, changed.
+    for i in range(values.size):
+        at = place[cells[i]]
+        place[cells[i]] = at + 1
+        grouped[at] = values[i]
+        grouped_masses[at] = masses[i]

@@ -1,9 +1,9 @@
 """Training on chunks of rows: summaries of chunks that are merged in a fixed tree.
 
-Means need one pass over the chunks (`tamis.centers.statistics`). Medians need one for each digit,
-and one for the deviations from them (`tamis.centers.median_search`), so the chunks must be
-readable again. A pass (`tamis._passes`) is a task, which summarises one chunk, and a function that
-merges two summaries.
+Means need one pass over the chunks (`tamis.centers.statistics`). Medians of dense chunks need two
+(`tamis.centers.brackets`), others one for each digit (`tamis.centers.median_search`), and all one
+more for the deviations from them, so the chunks must be readable again. A pass (`tamis._passes`)
+is a task, which summarises one chunk, and a function that merges two summaries.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ from tamis._base import (
 )
 from tamis._passes import NO_ROWS, Passes
 from tamis.centers._training import scaled_model, spread_over
+from tamis.centers.brackets import BracketSearch, Inside, RowSample
 from tamis.centers.median_search import MedianSearch, Survey, plan_search, survey
 from tamis.centers.ranking import from_medians
-from tamis.centers.segments import ClassMedians
+from tamis.centers.segments import ClassMedians, HalfRule
 from tamis.centers.statistics import ClassMoments, summarise
 from tamis.centers.units import divide
 
@@ -48,6 +49,7 @@ class _Found:
     weights: WeightSummary
     survey: Survey | None
     moments: ClassMoments | None
+    sample: RowSample | None  # for medians of dense chunks
 
     def merge(self, other: _Found) -> _Found:
         """Of the rows and classes of both."""
@@ -62,33 +64,37 @@ class _Found:
             )
         labels = np.union1d(self.labels, other.labels)
         pairs = zip(self._spread(labels), other._spread(labels), strict=True)
-        merged = [None if one is None else one.merge(two) for one, two in pairs]
+        merged = [None if None in (one, two) else one.merge(two) for one, two in pairs]
         weights = self.weights.merge(other.weights)
         return _Found(self.number, self.n_features, self.names, labels, weights, *merged)
 
     def _spread(self, labels):
-        """Survey and moments for all of these classes."""
+        """Survey, moments and sample for all of these classes."""
         places = np.searchsorted(labels, self.labels)
-        parts = self.survey, self.moments
+        parts = self.survey, self.moments, self.sample
         if places.size == labels.size:
             return parts
         return [None if part is None else part.spread(places, labels.size) for part in parts]
 
     @property
     def state(self):
-        """Labels, weights and survey as arrays."""
+        """Labels, weights, survey and sample as arrays."""
         assert self.survey is not None
         whole, *numbers = astuple(self.survey)
         numbers = np.array(numbers)
         weights = np.array(astuple(self.weights), dtype=np.float64)
-        return {"labels": self.labels, "weights": weights, "whole": whole, "numbers": numbers}
+        state = {"labels": self.labels, "weights": weights, "whole": whole, "numbers": numbers}
+        sample = {} if self.sample is None else vars(self.sample)
+        return {**state, **{f"sample_{name}": np.asarray(v) for name, v in sample.items()}}
 
     @classmethod
     def of(cls, state):
         """What the arrays tell of chunks without names."""
         survey = Survey(state["whole"], *state["numbers"].tolist())
         weights = WeightSummary(*state["weights"].tolist())
-        return cls(0, survey.n_features, None, state["labels"], weights, survey, None)
+        drawn = {name[7:]: v for name, v in state.items() if name.startswith("sample_")}
+        sample = RowSample(**drawn) if drawn else None
+        return cls(0, survey.n_features, None, state["labels"], weights, survey, None, sample)
 
     @property
     def weight(self):
@@ -125,10 +131,15 @@ class ChunkTask:
 class _Look(ChunkTask):
     """The first pass."""
 
+    max_bytes: float
+
     def __call__(self, number, X, y, sample_weight):
         checker, X, codes, sample_weight = self.check(number, X, y, sample_weight)
         n_classes, has_medians = len(checker.classes_), checker.metric == "l1"
-        moments = None
+        moments = sample = None
+        if has_medians:
+            rows = number, X, codes, n_classes, sample_weight
+            sample = RowSample.of(*rows, self.max_bytes)
         if not has_medians or checker.scaling in ("std", "variance"):
             try:
                 moments = summarise(X, codes, n_classes, sample_weight)
@@ -142,6 +153,7 @@ class _Look(ChunkTask):
             WeightSummary.of(X.shape[0] if sample_weight is None else sample_weight),
             survey(X, codes, n_classes, sample_weight) if has_medians else None,
             moments,
+            sample,
         )
 
 
@@ -152,7 +164,7 @@ class _Search(ChunkTask):
     # (n_classes,): place of each class among those that have weight; -1 for the others.
     place: NDArray
     unit: NDArray | None  # units that columns are divided by
-    search: MedianSearch
+    search: MedianSearch | BracketSearch
     _advice: ClassVar[str] = " The chunks must be the same in every pass."
 
     def __call__(self, number, X, y, sample_weight):
@@ -163,6 +175,8 @@ class _Search(ChunkTask):
             sample_weight = None if sample_weight is None else sample_weight[rows]
         part: tuple[Matrix, NDArray, NDArray | None]
         part = divide(X, self.unit), self.place[codes], sample_weight
+        if isinstance(self.search, BracketSearch):
+            return self.search.count(number, *part)
         if not self.search.is_found:
             return self.search.count(*part)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -192,7 +206,7 @@ def _train(estimator, passes, classes, max_bytes):
     estimator._check_parameters()
     # Groups and kept features concern the choice, which is made of the merged summaries.
     plain = clone(estimator).set_params(feature_groups=None, keep=None)
-    found = _first_pass(passes, _Look(plain, classes))
+    found = _first_pass(passes, _Look(plain, classes, max_bytes))
     unit = found.weights.require_precise().unit
     estimator.classes_, estimator.n_features_in_ = found.labels, found.n_features
     names = found.names if passes.feature_names is None else passes.feature_names
@@ -239,11 +253,16 @@ def _train_medians(estimator, plain, passes, found, max_bytes):
     whole = replace(found.survey, weight=weight[seen])
     if unit is not None:
         whole = replace(whole, width=64)
+    task = _Search(plain, found.labels, place, unit, None)
     bits, blocks = plan_search(whole.n_features, seen.size, whole.width, max_bytes)
+    medians = _search_brackets(passes, task, found.sample, whole, max_bytes)
+    if medians:
+        blocks = [slice(0, whole.n_features)]
     parts = []
     for block in blocks:
-        search = MedianSearch(block, whole, bits)
-        task = _Search(plain, found.labels, place, unit, search)
+        task.search = search = MedianSearch(block, whole, bits)
+        if medians:
+            search.resume({**medians, "left": np.array(0)})
         while not search.is_found:
             search.resume(passes.remember(partial(_descend, passes, task)))
         sums = passes.remember(partial(_deviate, passes, task))["sums"]
@@ -259,6 +278,24 @@ def _train_medians(estimator, plain, passes, found, max_bytes):
     model = scaled_model("l1", statistics, estimator.scaling, moments, log_prior[seen])
     model.groups = estimator._groups
     return model if seen.size == weight.size else spread_over(model, seen, log_prior)
+
+
+def _search_brackets(passes, task, sample, whole, max_bytes):
+    """Medians by brackets; nothing if they are to be found digit by digit."""
+    if sample is None or task.unit is not None:
+        return {}
+    sample = replace(sample, codes=task.place[sample.codes], n_rows=sample.n_rows[task.place >= 0])
+    search = BracketSearch(HalfRule(whole.weight, whole.is_whole, whole.n_rows), max_bytes)
+    search.start(sample)
+    task.search = search
+    while search.is_open:
+        search.resume(passes.remember(partial(_narrow, passes, task)))
+    return search.medians
+
+
+def _narrow(passes, task):
+    task.search.narrow(passes.run(task, Inside.merge))
+    return task.search.state
 
 
 def _descend(passes, task):
