@@ -69,6 +69,15 @@ FIGURES = {
             "{}",
         ),
         (
+            "What `tamis fit` recommends against the **lasso** (one standard error of the log "
+            "loss), 7 data sets that were locked until this release, three halvings each: points, "
+            "and features relative to the lasso",
+            "locked/halves.md",
+            r"minus l1, error of log loss: (\S+) points over 7 sets \(standard error (\S+)\), with "
+            r"(\S+) times",
+            "{} ± {}; {} times as many",
+        ),
+        (
             "The head: panel with its automatic head against RFE with a tuned ridge-logistic "
             "head, the same 34 sets",
             "at_k.md#Sets kept apart: the panel minus others",
