@@ -103,12 +103,12 @@ def run_whole(folder, file, options):
 
 
 def run_killed(folder, file, options, usual):
-    """The same, killed after nine tenths of the seconds that a whole run takes."""
+    """The same, killed after half of the seconds that a whole run takes."""
     start, run = time.perf_counter(), folder / "killed"
     command = capped(options, "fit", file, run)
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        process.wait(0.9 * usual)
+        process.wait(0.5 * usual)
         raise RuntimeError("The run ended before it could be killed.")
     except subprocess.TimeoutExpired:
         pass
