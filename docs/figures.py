@@ -73,8 +73,8 @@ FIGURES = {
             "loss), 7 data sets that were locked until this release, three halvings each: points, "
             "and features relative to the lasso",
             "locked/halves.md",
-            r"minus l1, error of log loss: (\S+) points over 7 sets \(standard error (\S+)\), with "
-            r"(\S+) times",
+            r"minus l1, error of log loss: (\S+) points over 7 sets \(standard error (\S+)\), "
+            r"with (\S+) times",
             "{} ± {}; {} times as many",
         ),
         (

@@ -45,7 +45,7 @@ def _random(number, n_rows):
 
 
 @dataclass
-class RowSample:
+class BracketSample:
     """Random rows of each class: those with the smallest random numbers."""
 
     X: NDArray
@@ -65,7 +65,7 @@ class RowSample:
         n_classes: int,
         sample_weight: NDArray | None,
         max_bytes: float,
-    ) -> RowSample | None:
+    ) -> BracketSample | None:
         """Of one chunk; None if it is sparse, or if too few rows would fit."""
         size = max_bytes / (_PART * X.dtype.itemsize * max(X.shape[1], 1))
         if is_sparse(X) or size < _FEWEST_ROWS * max(n_classes, 2):
@@ -77,7 +77,7 @@ class RowSample:
         n_rows = np.bincount(codes[used], minlength=n_classes)
         return cls(X[some], codes[some], weights[some], keys[some], n_rows, max_bytes)
 
-    def merge(self, other: RowSample) -> RowSample | None:
+    def merge(self, other: BracketSample) -> BracketSample | None:
         """Of the rows of both."""
         names = ("X", "codes", "weights", "keys")
         parts = {n: np.concatenate([getattr(self, n), getattr(other, n)]) for n in names}
@@ -88,9 +88,9 @@ class RowSample:
             return None
         some = _smallest(parts["keys"], parts["codes"], n_classes, size)
         kept = {name: part[some] for name, part in parts.items()}
-        return RowSample(**kept, n_rows=self.n_rows + other.n_rows, max_bytes=self.max_bytes)
+        return BracketSample(**kept, n_rows=self.n_rows + other.n_rows, max_bytes=self.max_bytes)
 
-    def spread(self, places: NDArray, n_classes: int) -> RowSample:
+    def spread(self, places: NDArray, n_classes: int) -> BracketSample:
         """The same with its classes at other places among more classes."""
         n_rows = np.zeros(n_classes, dtype=np.int64)
         n_rows[places] = self.n_rows
@@ -141,7 +141,7 @@ class BracketSearch:
     # What `tamis.centers.median_search.MedianSearch.resume` needs, once it is found.
     medians: dict[str, NDArray] = field(default_factory=dict)
 
-    def start(self, sample: RowSample) -> None:
+    def start(self, sample: BracketSample) -> None:
         """Brackets from a sample of rows."""
         n_classes, n_columns = self.rule.weight.size, sample.X.shape[1]
         self.low = np.full((2, n_classes, n_columns), -np.inf)

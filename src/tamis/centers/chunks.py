@@ -27,7 +27,7 @@ from tamis._base import (
 )
 from tamis._passes import NO_ROWS, Passes
 from tamis.centers._training import scaled_model, spread_over
-from tamis.centers.brackets import BracketSearch, Inside, RowSample
+from tamis.centers.brackets import BracketSample, BracketSearch, Inside
 from tamis.centers.median_search import MedianSearch, Survey, plan_search, survey
 from tamis.centers.ranking import from_medians
 from tamis.centers.segments import ClassMedians, HalfRule
@@ -49,7 +49,7 @@ class _Found:
     weights: WeightSummary
     survey: Survey | None
     moments: ClassMoments | None
-    sample: RowSample | None  # for medians of dense chunks
+    sample: BracketSample | None  # for medians of dense chunks
 
     def merge(self, other: _Found) -> _Found:
         """Of the rows and classes of both."""
@@ -93,7 +93,7 @@ class _Found:
         survey = Survey(state["whole"], *state["numbers"].tolist())
         weights = WeightSummary(*state["weights"].tolist())
         drawn = {name[7:]: v for name, v in state.items() if name.startswith("sample_")}
-        sample = RowSample(**drawn) if drawn else None
+        sample = BracketSample(**drawn) if drawn else None
         return cls(0, survey.n_features, None, state["labels"], weights, survey, None, sample)
 
     @property
@@ -139,7 +139,7 @@ class _Look(ChunkTask):
         moments = sample = None
         if has_medians:
             rows = number, X, codes, n_classes, sample_weight
-            sample = RowSample.of(*rows, self.max_bytes)
+            sample = BracketSample.of(*rows, self.max_bytes)
         if not has_medians or checker.scaling in ("std", "variance"):
             try:
                 moments = summarise(X, codes, n_classes, sample_weight)
