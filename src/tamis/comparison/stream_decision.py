@@ -14,6 +14,7 @@ rows, and what passes find of each column (64 numbers).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -129,7 +130,7 @@ def decide(
     if mode == "off" or (mode == "auto" and not is_large):
         return Decision(streams=False, **about)
     per_row = _PEAK * size.row_bytes + _PERMUTED_ROW
-    n_rows = min(_MOST_ROWS, _SHARE * available / per_row)
+    n_rows = min(_MOST_ROWS, _two_digits(_SHARE * available / per_row))
     if max_size is not None:
         n_rows = min(n_rows, max_size / size.row_bytes)
     if n_rows < _FEWEST_ROWS:
@@ -141,6 +142,12 @@ def decide(
         )
     disk = n_rows * (size.row_bytes + _PREDICTED_ROW) + _HASHES + _FOUND * size.row_bytes
     return Decision(streams=True, sample_rows=int(n_rows), disk_bytes=float(disk), **about)
+
+
+def _two_digits(value):
+    """Rounded down, so that a little more or less free memory gives the same sample."""
+    step = 10.0 ** max(0, math.floor(math.log10(max(value, 1.0))) - 1)
+    return value // step * step
 
 
 def require_disk(decision: Decision, folder: Path) -> str | None:
