@@ -386,7 +386,7 @@ def guarantees() -> str:
     rows = []
     for title, start in (("all procedures", ""), ("`tamis fit` itself", "`tamis fit`")):
         verdicts = [row[-1] for row in cells if row[0].startswith(start)]
-        counts = [str(verdicts.count(word)) for word in ("pass", "fail", "not decided")]
+        counts = [str(verdicts.count(word)) for word in ("pass", "fail", "not finished")]
         rows.append(f"| {title} | " + " | ".join([str(len(verdicts)), *counts]) + " |")
     headings = ("guarantees of", "simulated", "passed", "failed", "need more repetitions")
     return _table(headings, rows)

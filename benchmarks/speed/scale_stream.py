@@ -221,16 +221,20 @@ def agreement(folder: Path) -> list[list[str]]:
 
 
 def readable(file: Path) -> Any:
-    """The content of a file, without what may differ: times."""
+    """The content of a file, without what may differ: times and free memory."""
     if file.suffix != ".json":
         return file.read_bytes()
     return without_times(json.loads(file.read_text()))
 
 
 def without_times(value: Any) -> Any:
-    """The same without entries that are seconds or dates."""
+    """The same without entries that are seconds, dates or free memory."""
     if isinstance(value, dict):
-        kept = (key for key in value if not any(w in key for w in ("second", "time", "date")))
+        kept = (
+            key
+            for key in value
+            if not any(w in key for w in ("second", "time", "date", "available"))
+        )
         return {key: without_times(value[key]) for key in kept}
     return [without_times(v) for v in value] if isinstance(value, list) else value
 
