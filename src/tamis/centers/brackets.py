@@ -29,6 +29,8 @@ from tamis.centers.units import heavy_rows
 # The sample: at most so many rows of a class, and this part of the memory; fewer rows than the
 # smallest number say too little.
 _MOST_ROWS, _FEWEST_ROWS, _PART = 4096, 256, 16
+# With less memory, chunks of more than a block of values are counted digit by digit.
+_LEAST_BYTES = 1.9e8
 # Half of the width of a bracket, in ranks, times the root of the number of rows.
 _REACH = 2.5
 # Bytes of a collected value: itself, its weight, its bracket; twice while they are merged.
@@ -68,7 +70,8 @@ class BracketSample:
     ) -> BracketSample | None:
         """Of one chunk; None if it is sparse, or if too few rows would fit."""
         size = max_bytes / (_PART * X.dtype.itemsize * max(X.shape[1], 1))
-        if is_sparse(X) or size < _FEWEST_ROWS * max(n_classes, 2):
+        is_small = max_bytes < _LEAST_BYTES and X.shape[0] * X.shape[1] > _BLOCK_VALUES
+        if is_sparse(X) or is_small or size < _FEWEST_ROWS * max(n_classes, 2):
             return None
         keys = _random(number, X.shape[0])
         used = np.arange(X.shape[0]) if sample_weight is None else np.flatnonzero(sample_weight)
